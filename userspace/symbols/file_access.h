@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Opening and reading files whose names or content traced processes control: never a device, a FIFO or a socket, never
+// a memory mapping (a file truncated under a mapping is a SIGBUS), never more bytes than asked for.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace rtnlprof {
+
+// Owns a file descriptor; movable, closes it.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
+  ~UniqueFd();
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  int release();
+
+ private:
+  int fd_ = -1;
+};
+
+using SharedFd = std::shared_ptr<const UniqueFd>;
+
+// What identifies a file and tells one version of it from the next.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;  // bytes
+  std::uint32_t uid = 0;
+};
+
+// Opens a regular file for reading; symbolic links are followed. Anything else than a regular file is refused before
+// it is opened (no driver's open() runs, no FIFO blocks). Can block on a hung network or FUSE file system.
+Result<UniqueFd> open_regular(const std::string& path, FileIdentity* identity = nullptr);
+
+// The same for `path` below the directory `root_path`, resolved as if that were "/" and without following any symbolic
+// link in `path`: nothing inside can lead out. An Error on kernels without openat2 (before 5.6).
+Result<UniqueFd> open_regular_beneath(const std::string& root_path, const std::string& path,
+                                      FileIdentity* identity = nullptr);
+
+// At most `limit` bytes of a file, for /proc and /sys files: read until the end, whatever size stat gives. Opened
+// without O_NONBLOCK-sensitive tricks: for kernel files only, except that a FIFO in its place blocks the caller.
+Result<std::string> read_kernel_file(const std::string& path, std::size_t limit);
+
+// Reads exactly into.size() bytes at `offset`; false on an error or a shorter file.
+bool read_exactly(int fd, std::uint64_t offset, std::span<std::uint8_t> into);
+// Reads what there is at `offset`, at most into.size() bytes; nullopt on an error.
+std::optional<std::size_t> read_at(int fd, std::uint64_t offset, std::span<std::uint8_t> into);
+
+}  // namespace rtnlprof
