@@ -13,22 +13,16 @@
 namespace rtnlprof {
 namespace {
 
-// Takes a descriptor opened with O_PATH, which opens nothing, and opens the file itself if it is a regular one. The
-// link in /proc/self/fd leads to that very inode, whatever happens to its name meanwhile.
-Result<UniqueFd> reopen_regular(const UniqueFd& handle, const std::string& path, FileIdentity* identity) {
+// Refuses what is no regular file.
+Status identify(const UniqueFd& handle, const std::string& path, FileIdentity& identity) {
   struct stat status {};
   if (fstat(handle.get(), &status) != 0) return Error::from_errno("cannot examine " + path, errno);
   if (!S_ISREG(status.st_mode)) return Error{path + " is not a regular file", {}};
-  const std::string link = "/proc/self/fd/" + std::to_string(handle.get());
-  UniqueFd fd(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!fd.valid()) return Error::from_errno("cannot open " + path, errno);
-  if (identity != nullptr) {
-    *identity = {.device = status.st_dev,
-                 .inode = status.st_ino,
-                 .size = static_cast<std::uint64_t>(status.st_size),
-                 .uid = status.st_uid};
-  }
-  return fd;
+  identity = {.device = status.st_dev,
+              .inode = status.st_ino,
+              .size = static_cast<std::uint64_t>(status.st_size),
+              .uid = status.st_uid};
+  return {};
 }
 
 }  // namespace
@@ -47,10 +41,26 @@ UniqueFd::~UniqueFd() {
 
 int UniqueFd::release() { return std::exchange(fd_, -1); }
 
-Result<UniqueFd> open_regular(const std::string& path, FileIdentity* identity) {
-  const UniqueFd handle(open(path.c_str(), O_PATH | O_CLOEXEC));
+Result<UniqueFd> find_regular(const std::string& path, FileIdentity& identity) {
+  UniqueFd handle(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!handle.valid()) return Error::from_errno("cannot open " + path, errno);
-  return reopen_regular(handle, path, identity);
+  if (const Status status = identify(handle, path, identity); !status) return status.error();
+  return handle;
+}
+
+Result<UniqueFd> open_handle(const UniqueFd& handle) {
+  const std::string link = "/proc/self/fd/" + std::to_string(handle.get());
+  UniqueFd fd(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (!fd.valid()) return Error::from_errno("cannot open " + link, errno);
+  return fd;
+}
+
+Result<UniqueFd> open_regular(const std::string& path, FileIdentity* identity) {
+  FileIdentity found;
+  Result<UniqueFd> handle = find_regular(path, found);
+  if (!handle) return handle;
+  if (identity != nullptr) *identity = found;
+  return open_handle(handle.value());
 }
 
 Result<UniqueFd> open_regular_beneath(const std::string& root_path, const std::string& path, FileIdentity* identity) {
@@ -61,7 +71,10 @@ Result<UniqueFd> open_regular_beneath(const std::string& root_path, const std::s
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const UniqueFd handle(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
   if (!handle.valid()) return Error::from_errno("cannot open " + root_path + path, errno);
-  return reopen_regular(handle, root_path + path, identity);
+  FileIdentity found;
+  if (const Status status = identify(handle, root_path + path, found); !status) return status.error();
+  if (identity != nullptr) *identity = found;
+  return open_handle(handle);
 }
 
 Result<std::string> read_kernel_file(const std::string& path, std::size_t limit) {

@@ -44,8 +44,13 @@ struct FileIdentity {
   std::uint32_t uid = 0;
 };
 
-// Opens a regular file for reading; symbolic links are followed. Anything else than a regular file is refused before
-// it is opened (no driver's open() runs, no FIFO blocks). Can block on a hung network or FUSE file system.
+// A handle on a regular file that opens nothing (O_PATH): no driver's open() runs, no FIFO blocks. Anything else than a
+// regular file is refused. Symbolic links are followed. Can block on a hung network or FUSE file system.
+Result<UniqueFd> find_regular(const std::string& path, FileIdentity& identity);
+// Opens the file behind such a handle for reading: that very inode, whatever happened to its name.
+Result<UniqueFd> open_handle(const UniqueFd& handle);
+
+// Both in one: opens a regular file for reading.
 Result<UniqueFd> open_regular(const std::string& path, FileIdentity* identity = nullptr);
 
 // The same for `path` below the directory `root_path`, resolved as if that were "/" and without following any symbolic
@@ -53,8 +58,8 @@ Result<UniqueFd> open_regular(const std::string& path, FileIdentity* identity = 
 Result<UniqueFd> open_regular_beneath(const std::string& root_path, const std::string& path,
                                       FileIdentity* identity = nullptr);
 
-// At most `limit` bytes of a file, for /proc and /sys files: read until the end, whatever size stat gives. Opened
-// without O_NONBLOCK-sensitive tricks: for kernel files only, except that a FIFO in its place blocks the caller.
+// At most `limit` bytes of a /proc or /sys file, read to its end whatever size stat gives. Blocks as long as the kernel
+// does, and on a FIFO in such a file's place.
 Result<std::string> read_kernel_file(const std::string& path, std::size_t limit);
 
 // Reads exactly into.size() bytes at `offset`; false on an error or a shorter file.
