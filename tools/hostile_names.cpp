@@ -140,11 +140,7 @@ int run(int seconds, const std::string& truth_path) {
   return 0;
 }
 
-}  // namespace
-}  // namespace rtnlprof::workload
-
-int main(int argc, char** argv) {
-  using namespace rtnlprof::workload;
+int run_main(int argc, char** argv) {
   if (const char* asked = std::getenv(kActAs)) return act_as_asked(asked);
   constexpr const char* kUsage = "Usage: hostile-names [--seconds N] [--truth FILE]\n";
   const option known[] = {{"seconds", required_argument, nullptr, 's'},
@@ -164,4 +160,11 @@ int main(int argc, char** argv) {
     }
   }
   return run(seconds, truth);
+}
+
+}  // namespace
+}  // namespace rtnlprof::workload
+
+int main(int argc, char** argv) {
+  return rtnlprof::workload::guarded_main([&] { return rtnlprof::workload::run_main(argc, argv); });
 }

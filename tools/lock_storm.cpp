@@ -103,6 +103,7 @@ int run(int seconds, int width, const std::string& truth_path) {
     // Threads of one process, so that they share an mm, a file table and a directory.
     spawn([&, first] {
       std::vector<std::thread> threads;
+      threads.reserve(static_cast<std::size_t>(width));
       for (int index = 0; index < width; ++index) {
         threads.emplace_back([&, first, index] {
           introduce(board->slots[first + index], kind.name, "storm");
@@ -120,11 +121,7 @@ int run(int seconds, int width, const std::string& truth_path) {
   return all_good ? 0 : 2;
 }
 
-}  // namespace
-}  // namespace rtnlprof::workload
-
-int main(int argc, char** argv) {
-  using namespace rtnlprof::workload;
+int run_main(int argc, char** argv) {
   constexpr const char* kUsage = "Usage: lock-storm [--seconds N] [--width THREADS_OF_EACH_KIND] [--truth FILE]\n";
   const option known[] = {{"seconds", required_argument, nullptr, 's'},
                           {"width", required_argument, nullptr, 'w'},
@@ -147,4 +144,11 @@ int main(int argc, char** argv) {
     }
   }
   return run(seconds, width, truth);
+}
+
+}  // namespace
+}  // namespace rtnlprof::workload
+
+int main(int argc, char** argv) {
+  return rtnlprof::workload::guarded_main([&] { return rtnlprof::workload::run_main(argc, argv); });
 }

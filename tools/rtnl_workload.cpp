@@ -135,11 +135,7 @@ WorkloadOptions parse_options(int argc, char** argv) {
   return options;
 }
 
-}  // namespace
-}  // namespace rtnlprof::workload
-
-int main(int argc, char** argv) {
-  using namespace rtnlprof::workload;
+int run_main(int argc, char** argv) {
   const WorkloadOptions options = parse_options(argc, argv);
   if (!enter_new_netns()) die("cannot make a network namespace (root needed)");
   Board* board = Board::create();
@@ -154,4 +150,11 @@ int main(int argc, char** argv) {
   }
   write_truth(truth, options.truth);
   return 0;
+}
+
+}  // namespace
+}  // namespace rtnlprof::workload
+
+int main(int argc, char** argv) {
+  return rtnlprof::workload::guarded_main([&] { return rtnlprof::workload::run_main(argc, argv); });
 }

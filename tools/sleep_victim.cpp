@@ -101,11 +101,7 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
-}  // namespace
-}  // namespace rtnlprof::workload
-
-int main(int argc, char** argv) {
-  using namespace rtnlprof::workload;
+int run_main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   nlohmann::json truth{{"schema", "sleep-victim.truth/1"}, {"victims", nlohmann::json::array()}};
   if (!options.blocked.empty()) {
@@ -119,4 +115,11 @@ int main(int argc, char** argv) {
   }
   write_truth(truth, options.truth);
   return 0;
+}
+
+}  // namespace
+}  // namespace rtnlprof::workload
+
+int main(int argc, char** argv) {
+  return rtnlprof::workload::guarded_main([&] { return rtnlprof::workload::run_main(argc, argv); });
 }

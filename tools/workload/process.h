@@ -7,7 +7,10 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -87,6 +90,19 @@ void stop_on_signals(Board* board);
 nlohmann::json to_json(const Slot& slot);
 // Writes `truth` to `path`, or to stdout when it is empty.
 void write_truth(const nlohmann::json& truth, const std::string& path);
+
+// Runs the program's body; an exception ends it with a message and status 2.
+template <typename Body>
+int guarded_main(const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.what());
+  } catch (...) {
+    std::fprintf(stderr, "%s: unknown exception\n", program_invocation_short_name);
+  }
+  return 2;
+}
 
 // The value of an option as an integer within [low, high]; ends the program with a message otherwise.
 long long parse_number(const char* option, const char* text, long long low, long long high);
