@@ -26,7 +26,7 @@ struct Capabilities {
   std::uint64_t effective = 0;         // bit mask of CapEff; 0 when it could not be read
   bool initial_user_namespace = true;  // false in a container's user namespace, where they do not count for BPF
 
-  // CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, CAP_SYSLOG and CAP_CHECKPOINT_RESTORE, as it does in the kernel.
+  // CAP_SYS_ADMIN includes CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE, as it does in the kernel.
   [[nodiscard]] bool has(Capability capability) const;
 };
 [[nodiscard]] Capabilities read_capabilities(const std::string& root = "");

@@ -16,10 +16,12 @@ namespace rtnlprof {
 
 [[nodiscard]] Host read_host(const std::string& root = "");
 
+inline constexpr std::int32_t kUnknownParanoid = INT32_MIN;  // -1 is a value of perf_event_paranoid
+
 struct KernelFacts {
   std::string lockdown;  // "none", "integrity", "confidentiality"; empty = unknown (no securityfs)
   std::int32_t kptr_restrict = -1;
-  std::int32_t perf_event_paranoid = -1;
+  std::int32_t perf_event_paranoid = kUnknownParanoid;
   std::int32_t unprivileged_bpf_disabled = -1;
   std::int64_t pid_max = -1;
   std::int64_t threads = -1;  // tasks on the host now
