@@ -13,7 +13,9 @@ void HolderTimeline::wait_began(std::int64_t at_ns, TaskNo waiter) {
   points_.push_back({at_ns, waiter, Kind::kWaitBegan});
 }
 
-void HolderTimeline::acquired(std::int64_t at_ns, TaskNo task) { points_.push_back({at_ns, task, Kind::kAcquired}); }
+void HolderTimeline::acquired(std::int64_t at_ns, TaskNo task, bool weak) {
+  points_.push_back({at_ns, task, weak ? Kind::kAcquiredWeak : Kind::kAcquired});
+}
 
 void HolderTimeline::released(std::int64_t at_ns, TaskNo task, bool weak) {
   points_.push_back({at_ns, task, weak ? Kind::kReleasedWeak : Kind::kReleased});
@@ -21,7 +23,7 @@ void HolderTimeline::released(std::int64_t at_ns, TaskNo task, bool weak) {
 
 void HolderTimeline::held(std::int64_t begin_ns, std::int64_t end_ns, TaskNo task) {
   holds_.push_back({begin_ns, end_ns, task});
-  acquired(begin_ns, task);
+  acquired(begin_ns, task, false);
   released(end_ns, task, false);
 }
 
@@ -60,13 +62,17 @@ void HolderTimeline::walk_points() {
       append(previous, point.at_ns, before, gap);
     }
     previous = point.at_ns;
-    if (contended && certain && (point.kind == Kind::kAcquired || (is_release && point.task == holder))) {
-      if (point.task != holder || is_release) hand_offs_.push_back({holder, since, point.at_ns});
-    }
+    const bool is_acquisition = point.kind == Kind::kAcquired || point.kind == Kind::kAcquiredWeak;
+    // A release by the very task that got it is proof enough, even when its owner field could not be read meanwhile.
+    const bool ends_hold =
+        point.kind == Kind::kReleased ? point.task == holder : is_acquisition && certain && point.task != holder;
+    if (contended && ends_hold) hand_offs_.push_back({holder, since, point.at_ns});
     switch (point.kind) {
       case Kind::kAcquired:
+      case Kind::kAcquiredWeak:
         holder = point.task;
-        certain = contended = true;
+        certain = point.kind == Kind::kAcquired;
+        contended = true;
         since = point.at_ns;
         break;
       case Kind::kOwnerAt:

@@ -27,7 +27,8 @@ class HolderTimeline {
   void owner_at(std::int64_t at_ns, TaskNo owner);
   // A wait began and the owner could not be read. Then `waiter` at least is not the holder.
   void wait_began(std::int64_t at_ns, TaskNo waiter);
-  void acquired(std::int64_t at_ns, TaskNo task);
+  // `weak`: known from the end of a sleep only, so that it may be long released when somebody else is seen.
+  void acquired(std::int64_t at_ns, TaskNo task, bool weak);
   // `weak`: the waker need not have been the holder (reader/writer locks); counts only where nothing else is known.
   void released(std::int64_t at_ns, TaskNo task, bool weak);
   void held(std::int64_t begin_ns, std::int64_t end_ns, TaskNo task);
@@ -74,7 +75,14 @@ class HolderTimeline {
   [[nodiscard]] TaskNo holder_at(std::int64_t at_ns) const;
 
  private:
-  enum class Kind : std::uint8_t { kReleasedWeak, kReleased, kAcquired, kOwnerAt, kWaitBegan };  // order at one instant
+  enum class Kind : std::uint8_t {
+    kReleasedWeak,
+    kReleased,
+    kAcquiredWeak,
+    kAcquired,
+    kOwnerAt,
+    kWaitBegan
+  };  // order at one instant
   struct Point {
     std::int64_t at_ns;
     TaskNo task;

@@ -10,8 +10,9 @@ void TaskTable::define(const Task& task) {
   if (no != kNoTask) tasks_[no] = task;
 }
 
-TaskNo TaskTable::number(TaskId id) {
-  if (id == 0) return kNoTask;
+TaskNo TaskTable::number(TaskId id) { return id == 0 ? kNoTask : subject(id); }
+
+TaskNo TaskTable::subject(TaskId id) {
   const TaskNo no = ids_.insert(id);
   if (no == tasks_.size()) tasks_.emplace_back();
   return no;

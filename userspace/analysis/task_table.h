@@ -20,6 +20,8 @@ class TaskTable {
   void define(const Task& task);
   // kNoTask for id 0.
   [[nodiscard]] TaskNo number(TaskId id);
+  // Whose event it is: id 0 is a task, too, that nobody knows.
+  [[nodiscard]] TaskNo subject(TaskId id);
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const Task& task(TaskNo number) const { return tasks_[number]; }
