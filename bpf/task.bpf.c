@@ -81,7 +81,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	u32 zero = 0;
 	long bytes;
 
-	if (!task)
+	if (!task || (task->__state & TASK_DEAD)) /* a zombie would never give its slot back */
 		return 0;
 	buffer = bpf_map_lookup_elem(&snapshot_buffers, &zero);
 	if (!buffer)
