@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs one test method: run.py MODULE METHOD. Exit status 77: skipped, with the reason as the last line."""
+"""Runs one test method: run.py FILE METHOD. Exit status 77: skipped, with the reason as the last line."""
 
 import importlib
 import os
@@ -21,7 +21,10 @@ def find(module, method):
 
 
 def main():
-    result = unittest.TextTestRunner(verbosity=2).run(find(importlib.import_module(sys.argv[1]), sys.argv[2]))
+    directory, file = os.path.split(os.path.abspath(sys.argv[1]))
+    sys.path.insert(0, directory)
+    module = importlib.import_module(os.path.splitext(file)[0])
+    result = unittest.TextTestRunner(verbosity=2).run(find(module, sys.argv[2]))
     if not result.wasSuccessful():
         return 1
     if result.skipped:
