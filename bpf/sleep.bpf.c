@@ -179,6 +179,9 @@ static __always_inline int waking(struct task_struct *task, struct task_struct *
 		return 0;
 	flush_pending_wakeup(slot);
 	slot->waker_id = 0;
+	/* The idle loop wakes tasks only in the name of an IPI it polled for (flush_smp_call_function_queue). */
+	if (context == RP_CONTEXT_TASK && !current->pid)
+		context = RP_CONTEXT_HARDIRQ;
 	if (context == RP_CONTEXT_TASK) {
 		waker = slot_of(current, current->pid);
 		if (waker)
