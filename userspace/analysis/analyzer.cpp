@@ -373,7 +373,9 @@ void Analyzer::State::cut_lists(Report& report) const {
     cut(task.sleep_functions, top);
     cut(task.sleep_stacks, top);
     cut(task.woke, top);
-    cut(task.woken_by, top);
+    // How much of its sleep interrupts ended is asked of every task.
+    place = 0;
+    std::erase_if(task.woken_by, [&](const Cooperation& row) { return place++ >= top && row.task.tid != -1; });
   }
 }
 

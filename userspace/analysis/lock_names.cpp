@@ -140,16 +140,23 @@ void LockNames::resolve() {
       lock.name = call_site_name(lock.kind, votes_[no].frame, lock.site);
       lock.source = "call site";
     }
+    if (is_synthetic_address(lock.address)) continue;
     const auto [place, is_new] = by_name_.try_emplace(lock.name, no);
     if (!is_new) place->second = kNoLock;
   }
+}
+
+LockNo LockNames::canonical(LockNo number) {
+  if (number == kNoLock || !is_synthetic_address(locks_[number].address)) return number;
+  const Lock lock = locks_[number];
+  return add_without_address(lock.name, lock.source, lock.site, lock.kind);
 }
 
 LockNo LockNames::by_evidence(LockKind kind, const LockEvidence& evidence) {
   if (evidence.rtnl || evidence.rtnl_waiter) return by_name(kRtnlName);
   const std::string name = call_site_name(kind, evidence.frame, evidence.site);
   const auto site = by_call_site_.find(name);
-  if (site != by_call_site_.end() && site->second != kNoLock) return site->second;
+  if (site != by_call_site_.end() && site->second != kNoLock) return canonical(site->second);
   return add_without_address(name, "call site", evidence.site, kind);
 }
 

@@ -17,6 +17,9 @@ using LockNo = std::uint32_t;  // dense number of a lock within one analysis
 inline constexpr LockNo kNoLock = UINT32_MAX;
 inline constexpr const char* kRtnlName = "rtnl_mutex";
 
+// Importers give locks known by name only an address from the non-canonical range, which no kernel uses.
+[[nodiscard]] inline bool is_synthetic_address(std::uint64_t address) { return address >> 48U == 1; }
+
 // Names locks: by what the stream says, else rtnl_mutex by what its waiters' stacks prove, else by the call site most
 // waiters come from. First everything seen, then resolve(), then questions.
 class LockNames {
@@ -36,6 +39,8 @@ class LockNames {
   void observe(LockNo lock, LockKind kind, const LockEvidence& evidence, std::uint64_t count);
   void resolve();
 
+  // After resolve(): a lock the stream gave no address for is the one of that name, which may have one.
+  [[nodiscard]] LockNo canonical(LockNo number);
   // The lock a waiter without a lock address waits for, judged by its stack; it may be one of known address.
   [[nodiscard]] LockNo by_evidence(LockKind kind, const LockEvidence& evidence);
   [[nodiscard]] LockNo by_name(const std::string& name);

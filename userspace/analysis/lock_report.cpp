@@ -130,12 +130,13 @@ void Group::add_lock(LockNo lock, const std::vector<const WaitRecord*>& waits,
                      const std::vector<const HoldRecord*>& holds, const std::vector<const ReleaseRecord*>& releases,
                      const std::vector<const InFlightRecord*>& in_flight) {
   const LockNames::Lock& name = table_.names().lock(lock);
-  if (name.address != 0) {
+  const bool has_address = name.address != 0 && !is_synthetic_address(name.address);
+  if (has_address) {
     ++report_.instances;
     report_.address = name.address;
   }
   // How the name of one with an address was found says more than how one without was counted in.
-  if (report_.name_source.empty() || name.address != 0) report_.name_source = name.source;
+  if (report_.name_source.empty() || has_address) report_.name_source = name.source;
   const HolderTimeline timeline = timeline_of(waits, holds, releases, in_flight, context_.end_ns);
   for (const WaitRecord* wait : waits) {
     if (is_shown(*wait)) add_shown_wait(*wait, timeline);

@@ -115,13 +115,17 @@ void LockTable::name_locks() {
   }
   names_.resolve();
   for (WaitRecord& wait : waits_) {
-    if (wait.lock == kNoLock) wait.lock = names_.by_evidence(wait.kind, evidence(wait.stack));
+    wait.lock =
+        wait.lock == kNoLock ? names_.by_evidence(wait.kind, evidence(wait.stack)) : names_.canonical(wait.lock);
   }
   for (InFlightRecord& record : in_flight_) {
+    record.lock = names_.canonical(record.lock);
     if (record.lock == kNoLock && record.on_lock) record.lock = names_.by_evidence(record.kind, evidence(record.stack));
   }
+  for (ReleaseRecord& release : releases_) release.lock = names_.canonical(release.lock);
   for (HoldRecord& hold : holds_) {
-    if (hold.lock == kNoLock) hold.lock = names_.by_evidence(LockKind::kUnknown, evidence(hold.stack));
+    hold.lock = hold.lock == kNoLock ? names_.by_evidence(LockKind::kUnknown, evidence(hold.stack))
+                                     : names_.canonical(hold.lock);
   }
 }
 
