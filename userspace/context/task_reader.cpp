@@ -152,6 +152,7 @@ void TaskReader::Shared::serve(std::uint64_t own_generation) {
     partial = TaskDetails();
     stage = "stat";
     const bool with_memory = !identity_only;
+    changed.notify_all();  // wait_idle() keeps an eye on the deadline from now on
     lock.unlock();
     read_one(own_generation, request, with_memory);
     lock.lock();

@@ -35,9 +35,9 @@ std::string reference_build_id(const std::string& path) {
 }
 
 TEST(BuildId, AgreesWithElfutils) {
-  for (const std::string path :
-       {std::string(SYMBOL_SAMPLE), std::string(SYMBOL_SAMPLE_UPGRADE), std::string(SYMBOL_FIXTURES "/stripped.so"),
-        std::string(SYMBOL_FIXTURES "/sample.debug"), std::string(SYMBOL_FIXTURES "/minidebug.so")}) {
+  for (const std::string& path : std::initializer_list<std::string>{
+           std::string(SYMBOL_SAMPLE), std::string(SYMBOL_SAMPLE_UPGRADE), std::string(SYMBOL_FIXTURES "/stripped.so"),
+           std::string(SYMBOL_FIXTURES "/sample.debug"), std::string(SYMBOL_FIXTURES "/minidebug.so")}) {
     const auto id = read_build_id(path);
     ASSERT_TRUE(id.ok()) << path << ": " << id.error().message;
     EXPECT_EQ(id.value().size(), 40U);
