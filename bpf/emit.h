@@ -12,7 +12,8 @@ static __always_inline void *this_ring(void)
 	return bpf_map_lookup_elem(&rings, &index);
 }
 
-/* A wakeup for every record costs more than the record: wake the reader when a good part of the ring is full. */
+/* A wakeup for every record costs more than the record: wake the reader when a good part of the ring is full.
+ */
 static __always_inline u64 wakeup_flags(void *ring)
 {
 	u64 waiting = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
@@ -85,8 +86,8 @@ static __always_inline u64 send_kernel_stack(struct stack_buffer *buffer, long b
 	count = (u32)bytes / sizeof(u64);
 	if (count > RP_KERNEL_FRAMES)
 		count = RP_KERNEL_FRAMES;
-	return send_stack(buffer, RP_KERNEL_STACK, 0, hash_words(buffer->words, count, flags), count, sizeof(u64),
-			  flags);
+	return send_stack(buffer, RP_KERNEL_STACK, 0, hash_words(buffer->words, count, flags), count,
+			  sizeof(u64), flags);
 }
 
 /* The running task's kernel stack, with all frames. */
@@ -101,8 +102,9 @@ static __always_inline u64 own_kernel_stack(void *ctx, u32 use)
 }
 
 /*
- * The running task's user stack as build-ids and file offsets: short-lived programs are gone before anyone can look
- * at their maps. Addresses without a file (JITs) mean something in this process only, so its id goes into the hash.
+ * The running task's user stack as build-ids and file offsets: short-lived programs are gone before anyone
+ * can look at their maps. Addresses without a file (JITs) mean something in this process only, so its id goes
+ * into the hash.
  */
 static __always_inline u64 own_user_stack(void *ctx, u32 use, u32 task_id, u32 pid)
 {
@@ -112,15 +114,17 @@ static __always_inline u64 own_user_stack(void *ctx, u32 use, u32 task_id, u32 p
 
 	if (!buffer)
 		return 0;
-	bytes = bpf_get_stack(ctx, buffer->user, sizeof(buffer->user), BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
+	bytes = bpf_get_stack(ctx, buffer->user, sizeof(buffer->user),
+			      BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
 	if (bytes <= 0)
 		return 0;
 	count = (u32)bytes / sizeof(struct rp_user_frame);
 	if (count > RP_USER_FRAMES)
 		count = RP_USER_FRAMES;
-	return send_stack(buffer, RP_USER_STACK, task_id,
-			  hash_words(buffer->words, count * (sizeof(struct rp_user_frame) / sizeof(u64)), pid), count,
-			  sizeof(struct rp_user_frame), 0);
+	return send_stack(
+		buffer, RP_USER_STACK, task_id,
+		hash_words(buffer->words, count * (sizeof(struct rp_user_frame) / sizeof(u64)), pid), count,
+		sizeof(struct rp_user_frame), 0);
 }
 
 /* The stack a switched-out task sleeps in. The kernel leaves out frames of .sched.text there. */
@@ -130,7 +134,8 @@ static __always_inline u64 sleeper_kernel_stack(struct task_struct *task, u32 us
 
 	if (!buffer)
 		return 0;
-	return send_kernel_stack(buffer, bpf_get_task_stack(task, buffer->kernel, sizeof(buffer->kernel), 0), 0);
+	return send_kernel_stack(buffer, bpf_get_task_stack(task, buffer->kernel, sizeof(buffer->kernel), 0),
+				 0);
 }
 
 /* Where a user task entered the kernel: its innermost user address and the system call. */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The kernel structs and fields that the programs touch, and no others. Offsets are relocated at load time against
- * the running kernel's BTF (CO-RE), so order and size here mean nothing. Fields that only some kernels have are in
- * kernel_compat.h.
+ * The kernel structs and fields that the programs touch, and no others. Offsets are relocated at load time
+ * against the running kernel's BTF (CO-RE), so order and size here mean nothing. Fields that only some
+ * kernels have are in kernel_compat.h.
  */
 
 typedef unsigned char __u8;

@@ -2,9 +2,9 @@
 /*
  * Waits for sleeping locks, from lock:contention_begin and _end.
  *
- * Both also fire in the slow paths of queued spinlocks and rwlocks, and `end` fires with that lock held, which may be
- * the lock of our own ring buffer. So `begin` leaves at once unless the lock is one that sleeps, and `end` touches no
- * ring and no locked map unless the lock is the one this task is known to wait for.
+ * Both also fire in the slow paths of queued spinlocks and rwlocks, and `end` fires with that lock held,
+ * which may be the lock of our own ring buffer. So `begin` leaves at once unless the lock is one that sleeps,
+ * and `end` touches no ring and no locked map unless the lock is the one this task is known to wait for.
  */
 #include "slots.h"
 
@@ -26,7 +26,8 @@ static __always_inline struct task_struct *lock_owner(u64 lock, u32 flags, u32 *
 	if (flags & RP_LCB_RT) {
 		if (flags & (RP_LCB_READ | RP_LCB_WRITE)) /* rwbase_rt: no single owner */
 			return NULL;
-		word = (u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner) & ~1ULL; /* RT_MUTEX_HAS_WAITERS */
+		word = (u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner) &
+		       ~1ULL; /* RT_MUTEX_HAS_WAITERS */
 		return (struct task_struct *)word;
 	}
 	if (flags & RP_LCB_MUTEX) {
@@ -137,8 +138,9 @@ int BPF_PROG(on_contention_begin, void *lock_pointer, unsigned int flags)
 	wait->owner_id = 0;
 	if (owner) {
 		owner_tid = BPF_CORE_READ(owner, pid);
-		owner_slot = slot_of(owner, owner_tid);
-		if (owner_slot)
+		owner_slot = slot_find(
+			owner_tid); /* never claimed here: the word may be stale, and not a task by now */
+		if (owner_tid && owner_slot)
 			wait->owner_id = owner_slot->task_id;
 	}
 	wait->begin_ns = now;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * One record for each finished sleep: switch-out, wakeup and switch-in joined here. The stack of a sleep is taken
- * when the task is switched in again, once its length is known; D sleeps get theirs at switch-out, with user frames.
+ * One record for each finished sleep: switch-out, wakeup and switch-in joined here. The stack of a sleep is
+ * taken when the task is switched in again, once its length is known; D sleeps get theirs at switch-out, with
+ * user frames.
  */
 #include "slots.h"
 
@@ -20,7 +21,8 @@ static __always_inline struct rp_pending_wait *current_wait(struct rp_slot *slot
 	return NULL;
 }
 
-static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct task_struct *task, u32 state, u64 now)
+static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct task_struct *task, u32 state,
+					u64 now)
 {
 	struct rp_pending_wait *wait = current_wait(slot);
 
@@ -42,8 +44,8 @@ static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct 
 }
 
 /* False: the ring is full. */
-static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct *task, u64 out, u64 wake, u64 now,
-				       u32 waker_id, u32 context)
+static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct *task, u64 out, u64 wake,
+				       u64 now, u32 waker_id, u32 context)
 {
 	struct rp_sleep record = {};
 
@@ -110,7 +112,8 @@ static __always_inline void note_cpu(struct rp_slot *slot)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	struct rp_slot *slot;
 	u32 prev_tid = prev->pid, next_tid = next->pid;
@@ -142,8 +145,9 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 /*
  * The preempt count, which tells interrupts from tasks, is a per-CPU variable on x86: `__preempt_count`, or
- * `pcpu_hot.preempt_count` in 6.2 - 6.14. A kernel without CONFIG_KALLSYMS_ALL does not resolve either by name; the
- * collector then fills a table of addresses. One body, an entry for each way; the collector loads one of them.
+ * `pcpu_hot.preempt_count` in 6.2 - 6.14. A kernel without CONFIG_KALLSYMS_ALL does not resolve either by
+ * name; the collector then fills a table of addresses. One body, an entry for each way; the collector loads
+ * one of them.
  */
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot___6_2 pcpu_hot __ksym __weak;
@@ -158,7 +162,8 @@ static __always_inline u32 preempt_count_from_table(void)
 	if (!address || !*address)
 		return 0;
 	if (bpf_rdonly_cast) {
-		word = bpf_rdonly_cast((void *)*address, bpf_core_type_id_kernel(struct refcount_struct___int));
+		word = bpf_rdonly_cast((void *)*address,
+				       bpf_core_type_id_kernel(struct refcount_struct___int));
 		return word->refs.counter;
 	}
 	bpf_probe_read_kernel(&count, sizeof(count), (void *)*address);
@@ -166,9 +171,9 @@ static __always_inline u32 preempt_count_from_table(void)
 }
 
 /*
- * sched_waking runs in the waker's context; sched_wakeup would name the victim of the IPI of a remote wakeup. It
- * fires before the task is taken off or put on a queue, so a wakeup that races the switch-out comes before it: it
- * stays pending, and is the right one if no later wakeup replaces it.
+ * sched_waking runs in the waker's context; sched_wakeup would name the victim of the IPI of a remote wakeup.
+ * It fires before the task is taken off or put on a queue, so a wakeup that races the switch-out comes before
+ * it: it stays pending, and is the right one if no later wakeup replaces it.
  */
 static __always_inline int waking(struct task_struct *task, struct task_struct *current, u32 context)
 {
@@ -179,7 +184,8 @@ static __always_inline int waking(struct task_struct *task, struct task_struct *
 		return 0;
 	flush_pending_wakeup(slot);
 	slot->waker_id = 0;
-	/* The idle loop wakes tasks only in the name of an IPI it polled for (flush_smp_call_function_queue). */
+	/* The idle loop wakes tasks only in the name of an IPI it polled for (flush_smp_call_function_queue).
+	 */
 	if (context == RP_CONTEXT_TASK && !current->pid)
 		context = RP_CONTEXT_HARDIRQ;
 	if (context == RP_CONTEXT_TASK) {
@@ -229,7 +235,8 @@ int BPF_PROG(on_sched_waking_table, struct task_struct *task)
 	return waking(task, current, context_of_preempt_count(current, preempt_count_from_table()));
 }
 
-/* arm64 keeps it in the task; and where no way is known (no_preempt_count), wakers in interrupts are not told apart. */
+/* arm64 keeps it in the task; and where no way is known (no_preempt_count), wakers in interrupts are not told
+ * apart. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_sched_waking_task, struct task_struct *task)
 {

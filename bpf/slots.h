@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #pragma once
 
-/* Finding, claiming and freeing a task's slot. A lookup is two inlined array accesses; nothing is allocated. */
+/* Finding, claiming and freeing a task's slot. A lookup is two inlined array accesses; nothing is allocated.
+ */
 
 #include "emit.h"
 
@@ -29,7 +30,8 @@ static __always_inline void read_counters(struct task_struct *task, struct rp_co
 	counters->run_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 	counters->run_delay_ns = ~0ULL;
 	if (bpf_core_field_exists(struct task_struct___sched_info, sched_info.run_delay))
-		counters->run_delay_ns = BPF_CORE_READ((struct task_struct___sched_info *)task, sched_info.run_delay);
+		counters->run_delay_ns =
+			BPF_CORE_READ((struct task_struct___sched_info *)task, sched_info.run_delay);
 	counters->utime_ns = BPF_CORE_READ(task, utime);
 	counters->stime_ns = BPF_CORE_READ(task, stime);
 	counters->nvcsw = BPF_CORE_READ(task, nvcsw);
@@ -69,7 +71,7 @@ static __always_inline void send_task(struct task_struct *task, u32 tid, u32 tas
 	send(&record, sizeof(record), RP_LOST_TASK);
 }
 
-/* `task` may be a guess (a lock's owner word): it is read with care and refused when it is not a task. */
+/* Takes a free place for a task that has none. */
 static __noinline struct rp_slot *slot_claim_by_tid(struct task_struct *task, u32 tid)
 {
 	struct rp_slot *slot;
@@ -115,7 +117,8 @@ static __always_inline struct rp_slot *slot_of(struct task_struct *task, u32 tid
 
 static __always_inline void pair_spill(u32 task_id, struct rp_cached_pair *cached)
 {
-	struct rp_pair_key key = {.task_id = task_id, .waker_id = cached->waker_id, .context = cached->context};
+	struct rp_pair_key key = {
+		.task_id = task_id, .waker_id = cached->waker_id, .context = cached->context};
 	struct rp_pair *pair = bpf_map_lookup_elem(&pairs, &key);
 	struct rp_pair_record record = {};
 
@@ -153,7 +156,8 @@ static __noinline __attribute__((unused)) int pair_replace(struct rp_slot *slot,
 }
 
 /* Counts one wakeup of the slot's task by (waker, context); `slept` when it ended a sleep of sleep_ns. */
-static __always_inline void pair_count(struct rp_slot *slot, u32 waker_id, u32 context, u32 slept, u64 sleep_ns)
+static __always_inline void pair_count(struct rp_slot *slot, u32 waker_id, u32 context, u32 slept,
+				       u64 sleep_ns)
 {
 	struct rp_cached_pair *pair = &slot->pairs[0];
 

@@ -65,8 +65,8 @@ struct stack_buffer {
 };
 
 /*
- * One buffer a CPU and use, so that a program that another one interrupts keeps its own: sched_switch, sched_waking
- * and contention_begin may nest in each other, never in themselves.
+ * One buffer a CPU and use, so that a program that another one interrupts keeps its own: sched_switch,
+ * sched_waking and contention_begin may nest in each other, never in themselves.
  */
 enum buffer_use {
 	BUFFER_SWITCH = 0,
@@ -120,9 +120,9 @@ extern struct snapshot_buffers_map snapshot_buffers SEC(".maps");
 extern struct nodes_map nodes SEC(".maps");
 
 /* Set before load; the verifier prunes what is switched off. */
-extern const volatile rp_u32 slot_mask;	    /* size of task_slots - 1 */
-extern const volatile rp_u32 ring_mask;	    /* number of rings - 1 */
-extern const volatile rp_u64 min_sleep_ns;	    /* shorter sleeps are only counted */
+extern const volatile rp_u32 slot_mask;	       /* size of task_slots - 1 */
+extern const volatile rp_u32 ring_mask;	       /* number of rings - 1 */
+extern const volatile rp_u64 min_sleep_ns;     /* shorter sleeps are only counted */
 extern const volatile rp_u64 wakeup_threshold; /* bytes in a ring that are worth waking the reader for */
 extern const volatile rp_u32 node_count;
 

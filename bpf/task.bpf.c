@@ -41,7 +41,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* The id of the task that owns the mutex or rwsem `blocker` names; 0 when a reader may hold it or nobody is known. */
+/* The id of the task that owns the mutex or rwsem `blocker` names; 0 when a reader may hold it or nobody is
+ * known. */
 static __always_inline u64 blocker_owner(u64 blocker)
 {
 	u32 type = blocker & RP_BLOCKER_MASK;
@@ -125,8 +126,10 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 			bytes = 0;
 		head->frames = (u32)bytes / sizeof(u64);
 	}
-	if ((snapshot_flags & RP_SNAPSHOT_START) && head->state != TASK_RUNNING && !head->on_cpu && !slot->out_ns) {
-		/* It may wake up this very moment: then it is on a CPU or runnable by now, and the sleep is not ours. */
+	if ((snapshot_flags & RP_SNAPSHOT_START) && head->state != TASK_RUNNING && !head->on_cpu &&
+	    !slot->out_ns) {
+		/* It may wake up this very moment: then it is on a CPU or runnable by now, and the sleep is
+		 * not ours. */
 		slot->state = head->state;
 		slot->sleep_flags = RP_SLEEP_BEFORE;
 		slot->kernel_stack = 0;

@@ -8,16 +8,21 @@ namespace {
 
 TEST(ValidUtf8, KeepsWellFormedAndReplacesMaximalSubparts) {
   EXPECT_EQ(valid_utf8("caf\xC3\xA9 \xF0\x9F\x90\x9B"), "caf\xC3\xA9 \xF0\x9F\x90\x9B");
-  EXPECT_EQ(valid_utf8("a\xFF" "b"), "a\xEF\xBF\xBD" "b");
-  EXPECT_EQ(valid_utf8("\xE2\x82"), "\xEF\xBF\xBD");               // truncated
-  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");   // overlong
+  EXPECT_EQ(valid_utf8("a\xFF"
+                       "b"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(valid_utf8("\xE2\x82"), "\xEF\xBF\xBD");                              // truncated
+  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");                  // overlong
   EXPECT_EQ(valid_utf8("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // surrogate
 }
 
 TEST(TerminalSafe, EscapesWhatMovesTheCursorOrReordersText) {
   EXPECT_EQ(terminal_safe("\x1b[31mred\n"), "\\x1b[31mred\\x0a");
-  EXPECT_EQ(terminal_safe("\xC2\x9B"), "\\x9b");            // C1 CSI
-  EXPECT_EQ(terminal_safe("\xE2\x80\xAE" "abc"), "\\u202eabc");  // right-to-left override
+  EXPECT_EQ(terminal_safe("\xC2\x9B"), "\\x9b");  // C1 CSI
+  EXPECT_EQ(terminal_safe("\xE2\x80\xAE"
+                          "abc"),
+            "\\u202eabc");  // right-to-left override
   EXPECT_EQ(terminal_safe("<script>\"'"), "<script>\"'");
 }
 

@@ -74,9 +74,10 @@ Error explain_load_failure(int err, const std::string& log) {
       for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
       return {"no privilege to load BPF programs: this process lacks " + names, "run it as root, e.g. with sudo"};
     }
-    return {"the kernel refuses BPF programs to root: " + (log.empty() ? std::string(std::strerror(err)) : log),
-            "check lockdown (/sys/kernel/security/lockdown), seccomp and the container's runtime; `rtnlprof doctor` tells "
-            "more"};
+    return {
+        "the kernel refuses BPF programs to root: " + (log.empty() ? std::string(std::strerror(err)) : log),
+        "check lockdown (/sys/kernel/security/lockdown), seccomp and the container's runtime; `rtnlprof doctor` tells "
+        "more"};
   }
   return {"cannot load the BPF programs: " + (log.empty() ? std::string(std::strerror(err)) : log),
           "`rtnlprof doctor` tells what this kernel lacks"};
@@ -159,7 +160,8 @@ Status BpfSession::choose_programs(const BpfOptions& options) {
     if (listed(options.disable, row.probe) || (is_contention && listed(options.disable, "contention"))) {
       probe.status = "off";
       probe.reason = "switched off; missing: " + std::string(row.loses);
-    } else if (row.tracepoint != nullptr && (!btf.has_tracepoint(row.tracepoint) || (is_contention && !has_contention))) {
+    } else if (row.tracepoint != nullptr &&
+               (!btf.has_tracepoint(row.tracepoint) || (is_contention && !has_contention))) {
       probe.status = "absent";
       probe.reason = "this kernel has no tracepoint " + std::string(row.tracepoint) +
                      (is_contention ? " (it came with 5.19)" : "") + "; missing: " + row.loses;
@@ -212,7 +214,8 @@ Status BpfSession::create_rings() {
 
 Status BpfSession::map_slots() {
   const std::size_t count = bpf_map__max_entries(skeleton_->maps.task_slots);
-  void* memory = mmap(nullptr, count * sizeof(rp_slot), PROT_READ, MAP_SHARED, bpf_map__fd(skeleton_->maps.task_slots), 0);
+  void* memory =
+      mmap(nullptr, count * sizeof(rp_slot), PROT_READ, MAP_SHARED, bpf_map__fd(skeleton_->maps.task_slots), 0);
   if (memory == MAP_FAILED) return Error::from_errno("cannot map the task table", errno);
   slots_ = {static_cast<const rp_slot*>(memory), count};
   return {};
@@ -257,8 +260,9 @@ Status BpfSession::attach() {
   bpf_program__set_autoattach(skeleton_->progs.find_run_queues, false);
   bpf_program__set_autoattach(skeleton_->progs.read_kernel_code, false);
   if (const int err = rtnlprof_bpf__attach(skeleton_); err != 0) {
-    return Error::from_errno("cannot attach the BPF programs" + (log.summary().empty() ? "" : " (" + log.summary() + ")"),
-                             -err, "`rtnlprof doctor` tells what this kernel refuses");
+    return Error::from_errno(
+        "cannot attach the BPF programs" + (log.summary().empty() ? "" : " (" + log.summary() + ")"), -err,
+        "`rtnlprof doctor` tells what this kernel refuses");
   }
   return {};
 }
@@ -339,7 +343,8 @@ Result<std::vector<std::uint8_t>> BpfSession::read_kernel_code(std::uint64_t add
 }
 
 std::vector<Lost> BpfSession::losses() const {
-  constexpr std::array<const char*, RP_LOSS_CLASSES> kNames{"sleep", "wait", "stack", "task", "exit", "comm", "wakeups"};
+  constexpr std::array<const char*, RP_LOSS_CLASSES> kNames{"sleep", "wait", "stack",  "task",
+                                                            "exit",  "comm", "wakeups"};
   std::vector<Lost> result;
   std::vector<std::uint64_t> per_cpu(static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus())));
   for (std::uint32_t i = 0; i < RP_LOSS_CLASSES; ++i) {

@@ -15,8 +15,8 @@ constexpr std::int32_t kBuildIdStatus = 1;  // BPF_STACK_BUILD_ID_VALID
 // What stands between a traced function and our program.
 bool is_tracing_symbol(std::string_view name) {
   constexpr std::array<std::string_view, 10> kPrefixes{
-      "bpf_prog_",         "bpf_trace_run", "__bpf_trace_", "__traceiter_", "__probestub_", "bpf_get_stack",
-      "bpf_get_task_stack", "__bpf_get_stack", "get_perf_callchain", "bpf_trampoline_"};
+      "bpf_prog_",     "bpf_trace_run",      "__bpf_trace_",    "__traceiter_",       "__probestub_",
+      "bpf_get_stack", "bpf_get_task_stack", "__bpf_get_stack", "get_perf_callchain", "bpf_trampoline_"};
   for (const std::string_view prefix : kPrefixes) {
     if (name.starts_with(prefix)) return true;
   }

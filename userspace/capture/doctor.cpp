@@ -107,9 +107,9 @@ Facility examine_own_sleep(BpfSession& bpf) {
     return {"recording a sleep", kRefused, "a sleep of 20 ms left no record", lost, "please report this kernel"};
   }
   return {"recording a sleep", kWorks,
-          "20 ms asleep were recorded as " +
-              std::to_string((own.record.wake_ns - own.record.out_ns) / 1000) + " us, state " +
-              std::string(1, state_letter(own.record.state)) + (own.record.kernel_stack != 0 ? ", with its stack" : ""),
+          "20 ms asleep were recorded as " + std::to_string((own.record.wake_ns - own.record.out_ns) / 1000) +
+              " us, state " + std::string(1, state_letter(own.record.state)) +
+              (own.record.kernel_stack != 0 ? ", with its stack" : ""),
           "", ""};
 }
 
@@ -157,8 +157,8 @@ Facility examine_rtnl(const Result<KernelSymbols>& symbols, BpfSession& bpf) {
 void examine_fields(const KernelBtf& btf, std::vector<Facility>& into) {
   into.push_back(btf.has_field("task_struct", "sched_info")
                      ? Facility{"run-queue time", kWorks, "task_struct.sched_info", "", ""}
-                     : Facility{"run-queue time", kAbsent, "the kernel keeps no sched_info",
-                                "time on the run queue", "a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS)"});
+                     : Facility{"run-queue time", kAbsent, "the kernel keeps no sched_info", "time on the run queue",
+                                "a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS)"});
   into.push_back(btf.has_field("task_struct", "blocker")
                      ? Facility{"lock of a task blocked before the start", kWorks, "task_struct.blocker", "", ""}
                      : Facility{"lock of a task blocked before the start", kAbsent, "the kernel keeps no blocker",

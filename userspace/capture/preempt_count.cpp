@@ -7,7 +7,8 @@ namespace rtnlprof {
 
 Result<std::map<std::uint32_t, std::uint64_t>> preempt_count_addresses(
     const KernelBtf& btf, const std::map<std::uint32_t, std::uint64_t>& run_queues) {
-  const Error unknown{"wakeups from interrupts cannot be told from those by tasks: the preempt count was not found", ""};
+  const Error unknown{"wakeups from interrupts cannot be told from those by tasks: the preempt count was not found",
+                      ""};
   const std::optional<std::uint64_t> run_queue = btf.percpu_offset("runqueues");
   std::optional<std::uint64_t> count = btf.percpu_offset("__preempt_count");
   if (!count) {

@@ -22,12 +22,13 @@ namespace rtnlprof {
 namespace {
 
 // r0 = 0; exit
-constexpr std::array<bpf_insn, 2> kReturnZero{{{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0},
-                                               {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
+constexpr std::array<bpf_insn, 2> kReturnZero{
+    {{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
 
 UniqueFd load(bpf_prog_type type, bpf_prog_load_opts& options) {
   options.sz = sizeof(options);
-  return UniqueFd(bpf_prog_load(type, "rtnlprof_trial", "Dual BSD/GPL", kReturnZero.data(), kReturnZero.size(), &options));
+  return UniqueFd(
+      bpf_prog_load(type, "rtnlprof_trial", "Dual BSD/GPL", kReturnZero.data(), kReturnZero.size(), &options));
 }
 
 Error refused(const std::string& what, int err) {

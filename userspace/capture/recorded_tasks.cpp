@@ -114,7 +114,7 @@ void RecordedTasks::exited(const rp_exit& record) {
 }
 
 void RecordedTasks::send_totals(Entry& entry, const rp_counters& now, std::uint32_t policy, std::uint32_t last_cpu,
-                            std::uint32_t node_migrations) {
+                                std::uint32_t node_migrations) {
   SchedulerTotals totals;
   const rp_counters& before = entry.baseline;
   totals.task = entry.task.id;

@@ -37,7 +37,7 @@ class RingReader {
   void run();
   void hand_over();
 
-  static constexpr std::size_t kMostQueued = std::size_t{48} << 20;
+  static constexpr std::size_t kMostQueued = std::size_t{24} << 20;
   static constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
   ring_buffer* rings_ = nullptr;

@@ -24,7 +24,8 @@ RtnlAddress find_rtnl_address(const KernelSymbols& symbols, BpfSession& bpf) {
   const Result<std::vector<std::uint8_t>> code = bpf.read_kernel_code(*function);
   if (!code) return {0, "", code.error().message};
   const auto call = decode(code.value(), *function);
-  if (!call) return {0, "", "rtnl_mutex is not in kallsyms (no CONFIG_KALLSYMS_ALL) and rtnl_lock's code is of unknown form"};
+  if (!call)
+    return {0, "", "rtnl_mutex is not in kallsyms (no CONFIG_KALLSYMS_ALL) and rtnl_lock's code is of unknown form"};
   // Only a call of the mutex code proves that the argument is a mutex.
   const auto callee = symbols.find(call->callee);
   if (!callee || callee->name.find("mutex_lock") == std::string_view::npos) {

@@ -184,8 +184,7 @@ bool Translator::send_sleep(const rp_sleep& record, bool force) {
 bool Translator::send_wait(const rp_wait& record, bool force) {
   const auto kernel = code_.find(record.kernel_stack);
   const auto user = code_.find(record.user_stack);
-  if (!force && (!kernel || !user || !tasks_.known(record.header.task_id) ||
-                 !tasks_.known(record.owner_id))) {
+  if (!force && (!kernel || !user || !tasks_.known(record.header.task_id) || !tasks_.known(record.owner_id))) {
     return false;
   }
   introduce_lock(record.lock);

@@ -25,8 +25,8 @@ void for_each_pair(int fd, Visit visit) {
   bool first = true;
   while (true) {
     __u32 count = kBatch;
-    const int err = bpf_map_lookup_batch(fd, first ? nullptr : &position, &position, keys.data(), values.data(), &count,
-                                         nullptr);
+    const int err =
+        bpf_map_lookup_batch(fd, first ? nullptr : &position, &position, keys.data(), values.data(), &count, nullptr);
     first = false;
     if (err != 0 && err != -ENOENT) return;
     for (__u32 i = 0; i < count; ++i) visit(keys[i], values[i]);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "capture/doctor.h"
+
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "capture/doctor.h"
 #include "cli/commands.h"
 
 namespace rtnlprof::cli {

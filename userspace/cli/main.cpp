@@ -23,8 +23,9 @@ int run_main(int argc, char** argv) {
   app.name("rtnlprof");
   app.set_version_flag("--version", "rtnlprof " RTNLPROF_VERSION);
   app.require_subcommand(1);
-  app.footer("Start with `rtnlprof record -d 30` on the host that is slow, or `rtnlprof doctor` to see what works on it.\n"
-             "Exit status: 0 done, 1 a gate failed, 2 trouble (usage, privilege, unreadable file).");
+  app.footer(
+      "Start with `rtnlprof record -d 30` on the host that is slow, or `rtnlprof doctor` to see what works on it.\n"
+      "Exit status: 0 done, 1 a gate failed, 2 trouble (usage, privilege, unreadable file).");
   Run run;
   add_record_command(app, run);
   add_report_command(app, run);

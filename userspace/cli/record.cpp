@@ -231,8 +231,7 @@ void add_record_command(CLI::App& app, Run& run) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand("record", "Record who sleeps, who waits for which lock, and who wakes whom");
   command
-      ->add_option("-d,--duration", options->seconds,
-                   "seconds to record; without it and without COMMAND: until Ctrl-C")
+      ->add_option("-d,--duration", options->seconds, "seconds to record; without it and without COMMAND: until Ctrl-C")
       ->check(CLI::Range(0.001, 1e9).description(""))
       ->type_name("SECONDS")
       ->group("Output");
