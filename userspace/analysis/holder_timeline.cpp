@@ -35,9 +35,34 @@ void HolderTimeline::build() {
   overlay_holds();
 }
 
+// For each point: who the evidence after it says held the lock; a wait that begins says nothing about it, and an
+// acquisition ends it.
+std::vector<TaskNo> HolderTimeline::next_claims() const {
+  std::vector<TaskNo> claims(points_.size(), kNoTask);
+  TaskNo claim = kNoTask;
+  for (std::size_t i = points_.size(); i-- > 0;) {
+    switch (points_[i].kind) {
+      case Kind::kOwnerAt:
+      case Kind::kReleased:
+      case Kind::kReleasedWeak:
+        claim = points_[i].task;
+        break;
+      case Kind::kAcquired:
+      case Kind::kAcquiredWeak:
+        claim = kNoTask;
+        break;
+      case Kind::kWaitBegan:
+        break;
+    }
+    claims[i] = claim;
+  }
+  return claims;
+}
+
 // Two neighbouring points decide about the time between them: the first says who held the lock after it, the second
 // who held it before.
 void HolderTimeline::walk_points() {
+  const std::vector<TaskNo> claims = next_claims();
   TaskNo holder = kNoTask;  // after the previous point
   bool certain = false;     // nothing has happened since that hints at a change of hands
   bool contended = false;   // and it began with an acquisition that we saw
@@ -45,19 +70,15 @@ void HolderTimeline::walk_points() {
   std::int64_t previous = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const Point& point = points_[i];
-    const bool is_release = point.kind == Kind::kReleased || point.kind == Kind::kReleasedWeak;
     if (i > 0 && point.at_ns > previous) {
       TaskNo before = holder;
       HolderGap gap = HolderGap::kNone;
-      const bool claims = is_release || point.kind == Kind::kOwnerAt;
-      if (claims && point.task != holder) {
-        if (holder == kNoTask || !certain) {
-          before = point.task;
-        } else if (point.kind == Kind::kReleased) {
-          before = kNoTask;
-          gap = HolderGap::kUnseenChange;
-        }  // else: the last sighting counts until the next one
-      }
+      if (!certain && claims[i] != kNoTask) {
+        before = claims[i];
+      } else if (point.kind == Kind::kReleased && point.task != holder) {
+        before = kNoTask;
+        gap = HolderGap::kUnseenChange;
+      }  // else: the last sighting counts until the next one
       if (before == kNoTask && gap == HolderGap::kNone) gap = HolderGap::kNoEvidence;
       append(previous, point.at_ns, before, gap);
     }

@@ -95,6 +95,7 @@ class HolderTimeline {
   };
 
   void append(std::int64_t begin_ns, std::int64_t end_ns, TaskNo holder, HolderGap gap);
+  [[nodiscard]] std::vector<TaskNo> next_claims() const;
   void walk_points();
   void overlay_holds();
   [[nodiscard]] std::size_t first_segment_after(std::int64_t at_ns) const;

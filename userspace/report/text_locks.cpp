@@ -57,7 +57,9 @@ void write_counted_stacks(const Context& context, const std::vector<CountedStack
     if (times) context.out << duration(stacks[i].total_ns, 8);
     context.out << frames(stacks[i].stack) << "\n";
   }
-  if (stacks.size() > shown) context.out << "        ... and " << stacks.size() - shown << " more call paths\n";
+  if (stacks.size() > shown)
+    context.out << "        ... and " << stacks.size() - shown << " more call path"
+                << (stacks.size() - shown == 1 ? "" : "s") << "\n";
 }
 
 void write_waiters(const Context& context, const LockReport& lock) {
@@ -65,9 +67,9 @@ void write_waiters(const Context& context, const LockReport& lock) {
   const std::size_t shown = std::min(lock.waiters.size(), context.task_rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const LockWaiter& waiter = lock.waiters[i];
-    out << "      " << context.style.name(task_name(waiter.task)) << " waited " << waiter.waits.count() << " times, "
-        << duration(waiter.waits.total_ns()) << " in all, " << duration(waiter.waits.max_ns()) << " at most";
-    if (waiter.failed > 0) out << "; gave up " << waiter.failed << " times";
+    out << "      " << context.style.name(task_name(waiter.task)) << " waited " << plural(waiter.waits.count(), "time")
+        << ", " << duration(waiter.waits.total_ns()) << " in all, " << duration(waiter.waits.max_ns()) << " at most";
+    if (waiter.failed > 0) out << "; gave up " << plural(waiter.failed, "time");
     out << "\n";
     for (const OwnerShare& owner : waiter.owners) {
       out << "        " << right(share_text(owner.waited_ns, waiter.waits.total_ns()), 7) << " "
@@ -86,7 +88,7 @@ void write_waiters(const Context& context, const LockReport& lock) {
 void write_in_flight_waits(const Context& context, const LockReport& lock) {
   for (const InFlightWait& wait : lock.in_flight) {
     context.out << "      " << context.style.severe(task_name(wait.waiter)) << " was still waiting at the end";
-    if (wait.waited_ns) context.out << ", since " << duration(*wait.waited_ns);
+    if (wait.waited_ns) context.out << ", for " << duration(*wait.waited_ns);
     if (wait.started_before_recording) context.out << ", from before the recording";
     context.out << "; held by " << (wait.owner ? task_name(*wait.owner) : "unknown") << "\n";
     if (wait.stack && !wait.stack->frames.empty()) context.out << "        " << frames(wait.stack) << "\n";
