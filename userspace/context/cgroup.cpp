@@ -73,7 +73,7 @@ std::string container_name(std::string_view parent, std::string_view component) 
     const std::string_view rest = after_prefix(component, prefix);
     // libvirt's machines are virtual machines, not containers.
     if (rest.starts_with("qemu")) continue;
-    const std::string name = unescape_unit(rest);
+    std::string name = unescape_unit(rest);
     if (is_name(name)) return name;
   }
   if ((parent == "lxc" || parent == "lxc.payload") && is_name(component)) return std::string(component);

@@ -62,7 +62,7 @@ std::shared_ptr<const UserModule> load_own_vdso() {
   for (const MapsLine& line : parse_maps(maps.value())) {
     if (line.start != start || line.path != "[vdso]") continue;
     // The vDSO stays mapped as long as the process lives.
-    const auto* const image = reinterpret_cast<const std::uint8_t*>(start);
+    const auto* const image = reinterpret_cast<const std::uint8_t*>(start);  // NOLINT(performance-no-int-to-ptr)
     return UserModule::load(ElfBytes(std::span(image, static_cast<std::size_t>(line.end - line.start))), {});
   }
   return nullptr;

@@ -238,7 +238,8 @@ bool UserSymbolizer::Impl::resolve_in_file(const std::string& build_id, const Ma
     frame.module = file->path;
     if (!file->build_id.empty()) frame.build_id = file->build_id;  // without the kernel's padding
   }
-  const Table& table = build_id.empty() ? table_of_file(*file) : table_of_build_id(build_id);
+  const bool by_build_id = !build_id.empty() || file == nullptr;
+  const Table& table = by_build_id ? table_of_build_id(build_id) : table_of_file(*file);
   if (frame.module.empty()) frame.module = table.path;
   if (table.module != nullptr && !table.module->build_id().empty()) frame.build_id = table.module->build_id();
   return name(table, file_offset, return_address, frame);
