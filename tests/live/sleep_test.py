@@ -18,20 +18,25 @@ class SleepTest(LiveTest):
         return report, events, read_json(truth_path)["victims"]
 
     def check(self, kind, options=()):
-        """Count exact, total within 2 %, state and waker right, in the report and in the exported events."""
+        """Count exact, total within 2 %, state and waker right, in the report and in the exported events.
+
+        A kernel that does not report every switch-in leaves the one or other sleep without stack and system call.
+        """
         report, events, victims = self.victims(kind, options)
         self.assertEqual(report["recording"]["lost"]["total"], 0)
         for victim in victims:
             shown = task(report, victim["tid"])
             self.assertEqual((shown["pid"], shown["comm"]), (victim["pid"], victim["comm"]))
-            stacks = [stack for stack in shown["sleep_stacks"] if stack["syscall"] == victim["syscall"]]
+            stacks = [stack for stack in shown["sleep_stacks"]
+                      if stack["syscall"] == victim["syscall"] or not stack["kernel"]]
             self.assertEqual(sum(stack["count"] for stack in stacks), victim["count"], shown["sleep_stacks"])
             total = sum(stack["total_ns"] for stack in stacks)
             self.assert_near(total, victim["total_ns"], 0.02, victim["comm"])
             self.assertGreaterEqual(shown["scheduler"]["sleep_ns"], total)
             self.assertGreaterEqual(shown["scheduler"]["sleeps"], victim["count"])
             sleeps = [event for event in events if event["type"] == "sleep" and event["tid"] == victim["tid"]
-                      and event.get("syscall") == victim["syscall"]]
+                      and (event.get("syscall") == victim["syscall"] or not event.get("kernel"))]
+            self.assertLessEqual(len([sleep for sleep in sleeps if not sleep.get("kernel")]), 1 + COUNT // 20)
             self.assertEqual(len(sleeps), victim["count"])
             self.assertEqual({sleep["state"] for sleep in sleeps}, {victim["state"]})
             self.check_wakers(victim, shown, sleeps)

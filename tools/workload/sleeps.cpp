@@ -16,7 +16,6 @@
 #include <ctime>
 #include <functional>
 #include <new>
-#include <thread>
 
 namespace rtnlprof::workload {
 
@@ -29,6 +28,7 @@ constexpr std::size_t kChildStackBytes = 65536;
 struct Stage {
   std::atomic<int> ready;
   std::atomic<int> go;
+  std::atomic<int> settled;
   std::atomic<std::uint32_t> words[2];  // futexes of the two sides of a hand-off
   std::atomic<std::int64_t> stamps[2];  // when side i is about to wake the other
   Victim victims[kVictims];
@@ -102,6 +102,9 @@ void hand_off(Stage& stage, const std::string& kind, int side, const char* sysca
   Victim& victim = stage.victims[side];
   describe(victim, kind, "sv-" + kind + (side == 0 ? "-a" : "-b"), syscall_name, 'S');
   step_on(stage, options);
+  if (side == 1) stage.settled.store(1);
+  // Side 1 has its CPU and is on its way to sleep before side 0 starts to keep one busy.
+  while (stage.settled.load() == 0) sched_yield();
   const auto wake = [&] {
     spin_until(now_ns() + options.sleep_ns);  // the other side is asleep by then
     stage.stamps[side].store(now_ns());
@@ -143,19 +146,18 @@ void start_futex(Stage& stage, const SleepOptions& options) {
   Channel channel;
   channel.wake_other = [&stage](int side) {
     stage.words[1 - side].store(1);
-    syscall(SYS_futex, &stage.words[1 - side], FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    syscall(SYS_futex, &stage.words[1 - side], FUTEX_WAKE, 1, nullptr, nullptr, 0);
   };
   channel.wait_own = [&stage](int side) {
     while (stage.words[side].load() == 0) {
-      syscall(SYS_futex, &stage.words[side], FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+      syscall(SYS_futex, &stage.words[side], FUTEX_WAIT, 0, nullptr, nullptr, 0);
     }
     stage.words[side].store(0);
   };
-  spawn([&] {
-    std::thread other([&] { hand_off(stage, "futex", 1, "futex", channel, options); });
-    hand_off(stage, "futex", 0, "futex", channel, options);
-    other.join();
-  });
+  // Two processes, not two threads: joining a thread would be one more futex sleep.
+  for (int side = 0; side < 2; ++side) {
+    spawn([&, side] { hand_off(stage, "futex", side, "futex", channel, options); });
+  }
 }
 
 // A child as vfork makes it: the parent waits in D, killable, until the child ends.
@@ -283,7 +285,7 @@ nlohmann::json run_blocked(Board& board, const std::vector<std::string>& kinds, 
   };
   while (stage->ready.load() < count) sleep_until(now_ns() + kMillisecond);
   sleep_until(now_ns() + 100 * kMillisecond);  // from "ready" to blocked
-  std::fprintf(stderr, "ready %s\n", truth().dump().c_str());
+  std::fprintf(stderr, "ready %s\n", nlohmann::json{{"victims", truth()}}.dump().c_str());
   board.wait_stop(deadline);
   board.request_stop();
   if (write(ends[1], "x", 1) != 1) die("cannot write to the pipe");
