@@ -71,7 +71,7 @@ Result<std::size_t> ByteSource::read(char* data, std::size_t size) {
   peeked_.erase(0, done);
   while (done < size) {
     const auto got = read_some(data + done, size - done);
-    if (!got.ok()) return got;
+    if (!got.ok()) return got.error();
     if (got.value() == 0) break;
     done += got.value();
   }

@@ -45,7 +45,7 @@ std::optional<std::int64_t> take_zone_seconds(std::string_view& text) {
   const bool colon = take_any_of(text, ":");
   const auto minutes = take_number(text, 2);
   if (!hours || !colon || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
-  const std::int64_t seconds = *hours * 3600 + *minutes * 60;
+  const std::int64_t seconds = std::int64_t{*hours} * 3600 + std::int64_t{*minutes} * 60;
   return west ? -seconds : seconds;
 }
 
@@ -72,7 +72,7 @@ std::optional<std::int64_t> parse_rfc3339(std::string_view text) {
   // Nanoseconds in 64 bits end in 2262.
   if (!date.ok() || *year < 1970 || *year > 2261 || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  const std::int64_t seconds = days * 86400 + *hour * 3600 + *minute * 60 + *second - *zone;
+  const std::int64_t seconds = days * 86400 + std::int64_t{*hour} * 3600 + std::int64_t{*minute} * 60 + *second - *zone;
   return seconds * 1'000'000'000 + *fraction;
 }
 

@@ -31,10 +31,10 @@ Table make_table(std::span<const syscall_tables::Run> runs) {
 }
 
 const Table* table_of(std::string_view arch) {
-  static const Table kX86 = make_table(syscall_tables::kX86Runs);
-  static const Table kArm = make_table(syscall_tables::kArmRuns);
-  if (arch == "x86_64" || arch == "amd64") return &kX86;
-  if (arch == "aarch64" || arch == "arm64") return &kArm;
+  static const Table x86 = make_table(syscall_tables::kX86Runs);
+  static const Table arm = make_table(syscall_tables::kArmRuns);
+  if (arch == "x86_64" || arch == "amd64") return &x86;
+  if (arch == "aarch64" || arch == "arm64") return &arm;
   return nullptr;
 }
 
