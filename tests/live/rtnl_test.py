@@ -30,42 +30,20 @@ class RtnlTest(LiveTest):
         self.assertEqual(report["recording"]["lost"]["total"], 0)
 
     def test_owners_are_named_for_what_was_waited(self):
-        report, truth = self.ladder()
-        lock = lock_named(report)
-        total = lock["waits"]["total_ns"]
-        known = sum(entry["waited_ns"] for entry in lock["blame"] if entry["holder"] is not None)
-        self.assertGreaterEqual(known, 0.8 * total)
-        by_holder = sum(entry["waited_ns"] for entry in lock["blame"]
-                        if entry["holder"] and entry["holder"]["tid"] == truth["holder"]["tid"])
-        self.assertGreaterEqual(by_holder, 0.8 * total)
-        self.assertAlmostEqual(sum(entry["share"] for entry in lock["blame"]), 1.0, places=3)
-        holder = by_tid(lock["holders"], truth["holder"]["tid"])
-        self.assertEqual(holder["comm"], "rtnl-holder")
-        for waiter in lock["waiters"]:
-            if waiter["comm"].startswith("rtnl-victim"):
-                self.assertIsNotNone(by_tid(waiter["owners"], truth["holder"]["tid"]), waiter)
-
-    def blamed_on_holder(self, report, truth):
-        shares = {}
-        entries = [entry for entry in lock_named(report)["blame"]
-                   if entry["holder"] and entry["holder"]["tid"] == truth["holder"]["tid"]]
-        total = sum(entry["waited_ns"] for entry in entries)
-        for entry in entries:
-            shares[entry["activity"]] = shares.get(entry["activity"], 0) + entry["waited_ns"] / total
-        return entries, shares
-
-    def test_a_holder_that_sleeps_is_blamed_for_its_sleep(self):
-        report, truth = self.ladder("--hold-kind", "sleep")
-        entries, shares = self.blamed_on_holder(report, truth)
-        self.assertGreaterEqual(shares.get("sleeping", 0), 0.9, shares)
-        top = max(entries, key=lambda entry: entry["waited_ns"])
-        self.assertTrue(any("handle_userfault" in frame for frame in top["stack"]), top)
-
-    def test_a_holder_that_computes_is_blamed_for_running(self):
-        report, truth = self.ladder("--hold-kind", "run", "--hold", 30)
-        _, shares = self.blamed_on_holder(report, truth)
-        self.assertGreaterEqual(shares.get("running", 0) + shares.get("runnable", 0), 0.8, shares)
-        self.assertGreaterEqual(shares.get("running", 0), 0.5, shares)
+        for kind in ("sleep", "run"):
+            with self.subTest(kind):
+                report, truth = self.ladder("--hold-kind", kind)
+                holder = truth["holder"]["tid"]
+                lock = lock_named(report)
+                owners = [owner for waiter in lock["waiters"] for owner in waiter["owners"]]
+                # Every waiter's time is split completely, a part without a known owner included.
+                self.assert_near(sum(owner["waited_ns"] for owner in owners), lock["waits"]["total_ns"], 0.001, "split")
+                known = sum(owner["waited_ns"] for owner in owners if owner["tid"] is not None)
+                self.assertGreaterEqual(known, 0.8 * lock["waits"]["total_ns"])
+                held = sum(owner["waited_ns"] for owner in owners if owner["tid"] == holder)
+                self.assertGreaterEqual(held, 0.8 * lock["waits"]["total_ns"])
+                self.assertEqual(by_tid(lock["holders"], holder)["comm"], "rtnl-holder")
+                self.assertEqual(lock["holders"][0]["tid"], holder, "the worst holder comes first")
 
     def test_worst_waits_carry_wall_clock_time(self):
         before = time.time()
@@ -106,7 +84,7 @@ class RtnlTest(LiveTest):
         for heading in ("SCHEDULER ACTIVITY REPORT", "COOPERATING/COMPETING TASKS REPORT", "ICS", "SLEEP REPORT",
                         "Kernel Functions calling sleep()",
                         "Process Sleep stack traces (sort by % of total wait time)", "LOCK CONTENTION REPORT",
-                        "LOCK HOLDERS", "BLAME", "WORST WAITS", "WAIT-FOR CHAINS", "RECORDING QUALITY"):
+                        "LOCK HOLDERS", "WORST WAITS", "RECORDING QUALITY"):
             self.assertIn(heading, text)
         self.assertIn(RTNL, text)
         self.assertIn("rtnl-holder", text)
@@ -120,7 +98,8 @@ class RtnlTest(LiveTest):
                              "the holder must stay, whoever is asked for")
         shown = self.report(self.path("r.rtnl"), "--tid", victim["tid"])
         self.assertEqual({entry["tid"] for entry in lock_named(shown)["waiters"]}, {victim["tid"]})
-        limit = sorted(wait["max_wait_ns"] for wait in truth["victims"])[0] // 2
+        # Waits lie between half a hold and a whole one.
+        limit = max(wait["max_wait_ns"] for wait in truth["victims"]) * 3 // 4
         shown = self.report(self.path("r.rtnl"), "--min-wait", f"{limit // 1000}us")
         self.assertGreaterEqual(lock_named(shown)["waits"]["min_ns"], limit // 1000 * 1000)
         self.assertLess(lock_named(shown)["waits"]["count"], lock_named(full)["waits"]["count"])
