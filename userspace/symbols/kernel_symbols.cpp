@@ -20,8 +20,8 @@ constexpr std::size_t kMaxLine = 4096;  // KSYM_NAME_LEN is 512 since 6.1
 constexpr std::size_t kMaxSymbols = 4'000'000;
 constexpr std::size_t kMaxModules = 65535;
 
-// How far a symbol reaches at most. Inside one image the next symbol bounds it, and these only guard against holes;
-// the last symbol of an image has no next one.
+// How far a symbol reaches at most. Inside one section the next symbol bounds it, and the first limit only guards
+// against holes; the last symbol of a section has no next one.
 constexpr std::uint64_t kMaxSymbolBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxLastSymbolBytes = std::uint64_t{1} << 14;
 
@@ -225,7 +225,8 @@ Result<KernelSymbols> KernelSymbols::parse(std::string_view text) {
 // Where the symbol at `index` ends, `next` being the first entry with a higher address.
 std::uint64_t KernelSymbols::end_of(std::size_t index, std::size_t next) const {
   const Entry& entry = entries_[index];
-  const bool last = next == entries_.size() || entries_[next].module != entry.module;
+  const bool last = next == entries_.size() || entries_[next].module != entry.module ||
+                    entries_[next].text != entry.text;  // a module's code is not followed by its data
   const std::uint64_t limit = entry.address + (last ? kMaxLastSymbolBytes : kMaxSymbolBytes);
   const std::uint64_t bounded = limit < entry.address ? UINT64_MAX : limit;
   return next == entries_.size() ? bounded : std::min(bounded, entries_[next].address);

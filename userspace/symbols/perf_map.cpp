@@ -8,8 +8,8 @@ namespace rtnlprof {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxEntries = 1'000'000;
-constexpr std::size_t kMaxNamesBytes = std::size_t{32} << 20;
+constexpr std::size_t kMaxEntries = 500'000;
+constexpr std::size_t kMaxNamesBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxName = 512;
 constexpr std::size_t kReadBytes = std::size_t{1} << 18;
 constexpr std::size_t kMaxOverlaps = 64;  // entries looked back over for one that covers an address

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "symbols/build_id.h"
+#include "symbols/elf_image.h"
 #include "symbols/perf_map.h"
 
 namespace rtnlprof {
@@ -138,7 +139,9 @@ std::shared_ptr<const MappedFile> FileStore::add(const std::string& proc_path, c
   }
   Result<UniqueFd> opened = open_handle(handle.value());
   if (!opened) return std::make_shared<const MappedFile>(std::move(file));
-  file.build_id = read_build_id(opened->get()).value_or(std::string());
+  const auto image = ElfImage::open(ElfBytes(opened->get()));
+  if (!image) return std::make_shared<const MappedFile>(std::move(file));  // shared memory, Java archives
+  file.build_id = image->build_id().value_or(std::string());
   auto shared = std::make_shared<const MappedFile>(std::move(file));
   remember(key, shared, std::make_shared<const UniqueFd>(std::move(opened.value())));
   return shared;

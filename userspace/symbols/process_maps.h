@@ -50,7 +50,8 @@ struct ProcessMaps {
 };
 
 // Keeps the files of MappedFile open, so that they can be read after their container is gone, and shares them among
-// processes; at most `max_open` descriptors, the least recently used are closed first. Thread-safe.
+// processes; at most `max_open` descriptors, the least recently used are closed first. An open file keeps its file
+// system busy: let go of the store when the symbols are read. Thread-safe.
 class FileStore {
  public:
   explicit FileStore(std::size_t max_open = 256) : max_open_(max_open) {}

@@ -39,6 +39,20 @@ TEST(MutexCode, DecodesTheCodeOfRealKernels) {
   EXPECT_EQ(decode("0f 1f 44 00 00 48 c7 c7 60 5a 1f 83 e9 2f 6f 37 00"), kMutex);
 }
 
+TEST(MutexCode, AgreesWithTheSymbolTablesOfDebianKernels) {
+  // Linux 6.1 and its PREEMPT_RT flavour, then 6.12 PREEMPT_RT with endbr64: /proc/kallsyms lists rtnl_mutex there.
+  EXPECT_EQ(decode_mutex_argument(bytes_of("0f 1f 44 00 00 48 c7 c7 80 23 7e b6 e9 4f 6d 26 00 66 2e 0f 1f 84 00 00"),
+                                  0xffffffffb53ee3d0),
+            0xffffffffb67e2380);
+  EXPECT_EQ(decode_mutex_argument(bytes_of("0f 1f 44 00 00 48 c7 c7 e0 7b 4c a4 e9 bf 05 27 00 66 2e 0f 1f 84 00 00"),
+                                  0xffffffffa1be5f80),
+            0xffffffffa44c7be0);
+  EXPECT_EQ(decode_mutex_argument(
+                bytes_of("f3 0f 1e fa 0f 1f 44 00 00 48 c7 c7 40 86 6e a1 e9 6b 20 27 00 66 66 2e 0f 1f 84 00"),
+                0xffffffff9f86d260),
+            0xffffffffa16e8640);
+}
+
 TEST(MutexCode, DecodesEntryVariants) {
   EXPECT_EQ(decode("f3 0f 1e fa 0f 1f 44 00 00 48 c7 c7 60 5a 1f 83 e9 00 00 00 00"), kMutex) << "endbr64";
   EXPECT_EQ(decode("0f 1f 40 d6 0f 1f 44 00 00 48 c7 c7 60 5a 1f 83 e9 00 00 00 00"), kMutex) << "sealed endbr64";
