@@ -35,12 +35,20 @@ Facility from_status(const std::string& name, const Status& status, const std::s
   return {name, kRefused, status.error().line(), lost, remedy};
 }
 
-Facility examine_privilege() {
+void examine_privilege(std::vector<Facility>& into) {
+  const Capabilities own = read_capabilities();
   std::string names;
-  for (const std::string& name : missing_capabilities(read_capabilities())) names += (names.empty() ? "" : ", ") + name;
-  if (names.empty()) return {"privilege", kWorks, "all capabilities that a recording uses", "", ""};
-  return {"privilege", kRefused, "this process lacks " + names, "everything: no BPF program can be loaded",
-          "run as root, e.g. with sudo"};
+  for (const std::string& name : missing_capabilities(own)) names += (names.empty() ? "" : ", ") + name;
+  into.push_back(names.empty() ? Facility{"privilege", kWorks, "CAP_BPF and CAP_PERFMON", "", ""}
+                               : Facility{"privilege", kRefused, "this process lacks " + names,
+                                          "everything: no BPF program can be loaded", "run as root, e.g. with sudo"});
+  const std::string remedy = "run as root, or grant it";
+  if (!own.has(Capability::kSyslog)) {
+    into.push_back({"CAP_SYSLOG", kRefused, "missing", "names of kernel functions where kptr_restrict is 1", remedy});
+  }
+  if (!own.has(Capability::kSysPtrace)) {
+    into.push_back({"CAP_SYS_PTRACE", kRefused, "missing", "names of user functions of other users' programs", remedy});
+  }
 }
 
 Facility examine_symbols(const Result<KernelSymbols>& symbols) {
@@ -185,7 +193,7 @@ Diagnosis examine_host() {
   Diagnosis diagnosis;
   diagnosis.host = read_host();
   std::vector<Facility>& facilities = diagnosis.facilities;
-  facilities.push_back(examine_privilege());
+  examine_privilege(facilities);
   const std::string lockdown = read_kernel_facts().lockdown;
   facilities.push_back({"kernel lockdown", kWorks,
                         lockdown.empty() ? "unknown (securityfs is not mounted)" : "mode " + lockdown, "", ""});

@@ -31,7 +31,7 @@ struct Capabilities {
 };
 [[nodiscard]] Capabilities read_capabilities(const std::string& root = "");
 
-// Those that full recordings need and this process lacks, by name.
+// Those without which nothing can be recorded and this process lacks, by name: CAP_BPF and CAP_PERFMON.
 [[nodiscard]] std::vector<std::string> missing_capabilities(const Capabilities& capabilities);
 
 }  // namespace rtnlprof
