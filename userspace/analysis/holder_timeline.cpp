@@ -32,6 +32,7 @@ void HolderTimeline::build() {
     return std::tie(a.at_ns, a.kind, a.task) < std::tie(b.at_ns, b.kind, b.task);
   });
   walk_points();
+  points_ = {};
   overlay_holds();
 }
 

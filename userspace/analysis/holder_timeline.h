@@ -53,10 +53,11 @@ class HolderTimeline {
   [[nodiscard]] const std::vector<HandOff>& hand_offs() const { return hand_offs_; }
 
   // Calls visit(Segment) for the parts of [begin_ns, end_ns), in order; their lengths sum to end_ns - begin_ns. An
-  // empty interval gets one empty part.
+  // empty interval gets one empty part. `cursor` starts at 0 and makes a series of calls with rising begins cheap.
   template <typename Visit>
-  void split(std::int64_t begin_ns, std::int64_t end_ns, Visit&& visit) const {
-    std::size_t i = first_segment_after(begin_ns);
+  void split(std::int64_t begin_ns, std::int64_t end_ns, std::size_t& cursor, Visit&& visit) const {
+    while (cursor < segments_.size() && segments_[cursor].end_ns <= begin_ns) ++cursor;
+    std::size_t i = cursor;
     std::int64_t at = begin_ns;
     do {
       Segment part = i < segments_.size() ? segments_[i] : Segment{at, end_ns, kNoTask, HolderGap::kNoEvidence};

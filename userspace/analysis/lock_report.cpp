@@ -37,6 +37,7 @@ class Group {
  public:
   Group(LockTable& table, const LockReportContext& context) : table_(table), context_(context) {}
 
+  // `waits` are sorted by their begin.
   void add_lock(LockNo lock, const std::vector<const WaitRecord*>& waits, const std::vector<const HoldRecord*>& holds,
                 const std::vector<const ReleaseRecord*>& releases, const std::vector<const InFlightRecord*>& in_flight);
   [[nodiscard]] LockReport finish(const std::string& name, LockReports& totals);
@@ -73,7 +74,7 @@ class Group {
                                                   const std::vector<const ReleaseRecord*>& releases,
                                                   const std::vector<const InFlightRecord*>& in_flight,
                                                   std::int64_t end_ns);
-  void add_shown_wait(const WaitRecord& wait, const HolderTimeline& timeline);
+  void add_shown_wait(const WaitRecord& wait, const HolderTimeline& timeline, std::size_t& cursor);
   void add_hand_offs(const HolderTimeline& timeline, const std::vector<const WaitRecord*>& waits);
   void add_hold(TaskNo task, std::uint64_t held_ns, std::uint32_t stack);
   void add_in_flight(const InFlightRecord& record, const HolderTimeline& timeline);
@@ -81,13 +82,16 @@ class Group {
   [[nodiscard]] CallStack call_stack(std::uint32_t pair) const;
   [[nodiscard]] std::vector<CountedStack> counted_stacks(std::map<std::uint32_t, StackSum> by_pair) const;
   [[nodiscard]] WorstWait describe(const Worst& worst) const;
+  [[nodiscard]] std::string main_site();
   void finish_waiters(LockReport& report, LockReports& totals);
   void finish_holders(LockReport& report, LockReports& totals);
 
   LockTable& table_;
   const LockReportContext& context_;
   LockReport report_;
-  std::map<std::string, std::uint64_t> sites_;
+  std::map<const char*, std::uint64_t> kinds_;  // by kind_name()'s literals
+  std::uint64_t inferred_ = 0;
+  std::uint64_t probed_ = 0;
   FlatIndex<std::uint64_t> waiter_nos_;  // TaskNo -> index
   std::vector<Waiter> waiters_;
   FlatIndex<std::uint64_t> owner_keys_;  // (waiter index, owner)
@@ -101,6 +105,7 @@ class Group {
   Distribution holds_;
   bool exact_holds_ = false;
   std::vector<Worst> worst_;
+  std::vector<std::uint32_t> in_flight_stacks_;
 };
 
 HolderTimeline Group::timeline_of(const std::vector<const WaitRecord*>& waits,
@@ -138,8 +143,9 @@ void Group::add_lock(LockNo lock, const std::vector<const WaitRecord*>& waits,
   // How the name of one with an address was found says more than how one without was counted in.
   if (report_.name_source.empty() || has_address) report_.name_source = name.source;
   const HolderTimeline timeline = timeline_of(waits, holds, releases, in_flight, context_.end_ns);
+  std::size_t cursor = 0;
   for (const WaitRecord* wait : waits) {
-    if (is_shown(*wait)) add_shown_wait(*wait, timeline);
+    if (is_shown(*wait)) add_shown_wait(*wait, timeline, cursor);
   }
   for (const HoldRecord* hold : holds) {
     if (!exact_holds_) {  // every hold beats the few between hand-offs
@@ -158,13 +164,12 @@ void Group::add_lock(LockNo lock, const std::vector<const WaitRecord*>& waits,
   }
 }
 
-void Group::add_shown_wait(const WaitRecord& wait, const HolderTimeline& timeline) {
+void Group::add_shown_wait(const WaitRecord& wait, const HolderTimeline& timeline, std::size_t& cursor) {
   const std::uint64_t waited = length(wait.begin_ns, wait.end_ns);
   const LockEvidence& evidence = table_.evidence(wait.stack);
   report_.waits.add(waited);
-  ++report_.kinds[kind_name(wait.kind, evidence.frame)];
-  ++report_.wait_sources[wait.inferred ? "stack" : "contention"];
-  if (!evidence.site.empty()) ++sites_[evidence.site];
+  ++kinds_[kind_name(wait.kind, evidence.frame)];
+  ++(wait.inferred ? inferred_ : probed_);
   if (wait.failed) ++report_.failed;
 
   const std::uint32_t number = waiter_nos_.insert(wait.task);
@@ -178,7 +183,7 @@ void Group::add_shown_wait(const WaitRecord& wait, const HolderTimeline& timelin
 
   // One entry per distinct holder of this wait; there are rarely more than a few.
   std::vector<std::pair<TaskNo, std::uint64_t>> shares;
-  timeline.split(wait.begin_ns, wait.end_ns, [&](const HolderTimeline::Segment& part) {
+  timeline.split(wait.begin_ns, wait.end_ns, cursor, [&](const HolderTimeline::Segment& part) {
     const std::uint64_t part_ns = length(part.begin_ns, part.end_ns);
     if (part.gap == HolderGap::kNoEvidence) waiter.no_evidence_ns += part_ns;
     if (part.gap == HolderGap::kUnseenChange) waiter.unseen_change_ns += part_ns;
@@ -248,8 +253,7 @@ void Group::add_in_flight(const InFlightRecord& record, const HolderTimeline& ti
   if (owner != kNoTask) wait.owner = context_.tasks.ref(owner);
   wait.stack = call_stack(record.stack).kernel;
   report_.in_flight.push_back(std::move(wait));
-  const LockEvidence& evidence = table_.evidence(record.stack);
-  if (!evidence.site.empty()) ++sites_[evidence.site];
+  in_flight_stacks_.push_back(record.stack);
 }
 
 void Group::keep_worst(const Worst& worst) {
@@ -379,12 +383,26 @@ void Group::finish_holders(LockReport& report, LockReports& totals) {
   });
 }
 
+// Where most waiters came from; on a tie the first by name.
+std::string Group::main_site() {
+  std::map<std::string, std::uint64_t> sites;
+  for (std::uint32_t i = 0; i < wait_stack_keys_.size(); ++i) {
+    sites[table_.evidence(static_cast<std::uint32_t>(wait_stack_keys_.key(i))).site] += wait_stacks_[i].count;
+  }
+  for (const std::uint32_t stack : in_flight_stacks_) ++sites[table_.evidence(stack).site];
+  sites.erase("");
+  const auto most =
+      std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == sites.end() ? std::string() : most->first;
+}
+
 LockReport Group::finish(const std::string& name, LockReports& totals) {
   report_.name = name;
   if (report_.instances != 1) report_.address.reset();
-  const auto most =
-      std::max_element(sites_.begin(), sites_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != sites_.end()) report_.site = most->first;
+  for (const auto& [kind, count] : kinds_) report_.kinds[kind] += count;
+  if (probed_ > 0) report_.wait_sources["contention"] = probed_;
+  if (inferred_ > 0) report_.wait_sources["stack"] = inferred_;
+  report_.site = main_site();
   finish_waiters(report_, totals);
   if (!holds_.empty()) {
     report_.holds = std::move(holds_);
@@ -444,7 +462,7 @@ LockReports make_lock_reports(LockTable& table, const LockReportContext& context
   if (context.always_list_rtnl) static_cast<void>(table.names().by_name(kRtnlName));
 
   const std::size_t lock_count = table.names().size();
-  const auto waits = by_lock<WaitRecord>(table.waits(), lock_count);
+  auto waits = by_lock<WaitRecord>(table.waits(), lock_count);
   const auto holds = by_lock<HoldRecord>(table.holds(), lock_count);
   const auto releases = by_lock<ReleaseRecord>(table.releases(), lock_count);
   const auto in_flight = by_lock<InFlightRecord>(table.in_flight(), lock_count);
@@ -460,7 +478,13 @@ LockReports make_lock_reports(LockTable& table, const LockReportContext& context
   for (const auto& [name, members] : groups) {
     if (!context.filter.selects_lock(name)) continue;
     Group group(table, context);
-    for (const LockNo no : members) group.add_lock(no, waits[no], holds[no], releases[no], in_flight[no]);
+    for (const LockNo no : members) {
+      std::sort(waits[no].begin(), waits[no].end(), [](const WaitRecord* a, const WaitRecord* b) {
+        return std::tie(a->begin_ns, a->end_ns, a->task) < std::tie(b->begin_ns, b->end_ns, b->task);
+      });
+      group.add_lock(no, waits[no], holds[no], releases[no], in_flight[no]);
+      waits[no] = {};
+    }
     LockReport report = group.finish(name, reports);
     if (const auto spin = spins.find(name); spin != spins.end()) report.spin_ns = spin->second;
     const bool empty = report.waits.empty() && !report.holds && report.in_flight.empty();

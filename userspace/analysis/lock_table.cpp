@@ -163,7 +163,9 @@ void LockTable::match_sleeps() {
   });
 
   std::size_t next = 0;
-  for (const SleepRecord& sleep : sleeps_) {
+  // Sleeps are given back as they turn into waits: with millions of them both at once would be too much.
+  for (; !sleeps_.empty(); sleeps_.pop_front()) {
+    const SleepRecord& sleep = sleeps_.front();
     // A task waits for one lock at a time, so its spans do not overlap: skip what ended before this sleep began.
     while (next < spans.size() &&
            (spans[next].task < sleep.task || (spans[next].task == sleep.task && spans[next].end_ns < sleep.wake_ns))) {
@@ -187,8 +189,6 @@ void LockTable::match_sleeps() {
     waits_.push_back(wait);
     add_release(wait, sleep.waker, sleep.wake_ns);
   }
-  sleeps_.clear();
-  sleeps_.shrink_to_fit();
 }
 
 void LockTable::add_release(const WaitRecord& wait, TaskNo waker, std::int64_t at_ns) {
