@@ -16,7 +16,10 @@ for target in build/fuzz/tests/fuzz/fuzz_*; do
 	name=$(basename "$target")
 	mkdir -p "$corpora/$name"
 	seeds=()
-	[ ! -d "tests/fuzz/corpus/$name" ] || seeds+=("tests/fuzz/corpus/$name")
+	# Kept as text in the repository, or made by the build.
+	for seed in "tests/fuzz/corpus/$name" "build/fuzz/tests/fuzz/corpus/$name"; do
+		[ ! -d "$seed" ] || seeds+=("$seed")
+	done
 	echo "== $name"
 	"$target" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix=build/fuzz/findings/ "$corpora/$name" "${seeds[@]}" 2>&1 | tail -n 25
