@@ -32,6 +32,10 @@ int run_main(int argc, char** argv) {
   add_export_command(app, run);
   add_import_command(app, run);
   add_doctor_command(app, run);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && first.front() != '-' && app.get_subcommand_no_throw(first) == nullptr) {
+    return trouble({"there is no command `" + first + "`", "see `rtnlprof --help`"});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
