@@ -62,7 +62,8 @@ class GuestTest(unittest.TestCase):
     def run_guest(self, kernel, script, *options, environment=()):
         fetched = subprocess.run([RUN_VM, "--kernel", kernel, "--fetch-only"], capture_output=True, text=True,
                                  check=False)
-        if fetched.returncode == NOT_STARTED and os.environ.get("CI") != "true":
+        # 6.1 is in every Debian 12; the others are only in some of its suites.
+        if fetched.returncode == NOT_STARTED and (kernel != "6.1" or os.environ.get("CI") != "true"):
             self.skipTest(f"no kernel {kernel}: {fetched.stderr.strip()}")
         self.assertEqual(fetched.returncode, 0, fetched.stderr)
         path = os.path.join(self.out, "script")
@@ -112,3 +113,12 @@ class GuestTest(unittest.TestCase):
 
     def test_waits_agree_with_the_victims_own_clocks_on_6_1(self):
         self.check_ladder("6.1")
+
+    def test_waits_agree_with_the_victims_own_clocks_on_6_1_rt(self):
+        self.check_ladder("6.1-rt")
+
+    def test_waits_agree_with_the_victims_own_clocks_on_6_12(self):
+        self.check_ladder("6.12")
+
+    def test_waits_agree_with_the_victims_own_clocks_on_6_12_rt(self):
+        self.check_ladder("6.12-rt")
