@@ -80,7 +80,7 @@ class Group {
   void add_in_flight(const InFlightRecord& record, const HolderTimeline& timeline);
   void keep_worst(const Worst& worst);
   [[nodiscard]] CallStack call_stack(std::uint32_t pair) const;
-  [[nodiscard]] std::vector<CountedStack> counted_stacks(std::map<std::uint32_t, StackSum> by_pair) const;
+  [[nodiscard]] std::vector<CountedStack> counted_stacks(const std::map<std::uint32_t, StackSum>& by_pair) const;
   [[nodiscard]] WorstWait describe(const Worst& worst) const;
   [[nodiscard]] std::string main_site();
   void finish_waiters(LockReport& report, LockReports& totals);
@@ -275,7 +275,7 @@ CallStack Group::call_stack(std::uint32_t pair) const {
           stacks.frames(stacks.user_list(table_.user_stack(pair)))};
 }
 
-std::vector<CountedStack> Group::counted_stacks(std::map<std::uint32_t, StackSum> by_pair) const {
+std::vector<CountedStack> Group::counted_stacks(const std::map<std::uint32_t, StackSum>& by_pair) const {
   std::map<std::pair<const FrameList*, const FrameList*>, std::size_t> seen;
   std::vector<CountedStack> stacks;
   for (const auto& [pair, sum] : by_pair) {
@@ -334,7 +334,7 @@ void Group::finish_waiters(LockReport& report, LockReports& totals) {
     }
     totals.lock_wait_ns[task] += sums.waits.total_ns();
     waiter.waits = std::move(waiters_[i].waits);
-    waiter.stacks = counted_stacks(std::move(stacks[i]));
+    waiter.stacks = counted_stacks(stacks[i]);
     report.waiters.push_back(std::move(waiter));
   }
   for (std::uint32_t i = 0; i < owner_keys_.size(); ++i) {
@@ -372,7 +372,7 @@ void Group::finish_holders(LockReport& report, LockReports& totals) {
     if (sums.held) holder.holds = std::move(sums.holds);
     holder.waited_on_ns = sums.waited_on_ns;
     holder.waits = sums.waits;
-    holder.stacks = counted_stacks(std::move(stacks[i]));
+    holder.stacks = counted_stacks(stacks[i]);
     report.holders.push_back(std::move(holder));
   }
   const auto held_ns = [](const LockHolder& holder) { return holder.holds ? holder.holds->total_ns() : 0; };

@@ -65,14 +65,14 @@ void add_filter_options(CLI::App& command, FilterOptions& options, const char* m
 }
 
 void add_color_option(CLI::App& command, ColorMode& mode) {
-  static const std::map<std::string, ColorMode> kModes{
+  static const std::map<std::string, ColorMode> modes{
       {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
   command
       .add_option_function<std::string>(
           "--color",
           [&mode](const std::string& text) {
-            const auto found = kModes.find(text);
-            if (found == kModes.end()) {
+            const auto found = modes.find(text);
+            if (found == modes.end()) {
               throw CLI::ValidationError("--color", terminal_safe(text) + " is none of auto, always, never");
             }
             mode = found->second;

@@ -200,11 +200,11 @@ void write_worst(const Context& context, const Report& report) {
 }
 
 // One sentence a lock: how much was waited, and for whom.
-void write_lock_verdict(const Context& context, const LockReport& lock) {
+void write_lock_verdict(const Context& context, const LockReport& lock, bool filtered) {
   std::ostream& out = context.out;
   out << "    " << context.style.name(safe(lock.name)) << ": ";
   if (lock.waits.empty() && lock.in_flight.empty()) {
-    out << "nobody waited for it.\n";
+    out << (filtered ? "none of the selected tasks" : "nobody") << " waited for it.\n";
     return;
   }
   if (!lock.waits.empty()) {
@@ -241,7 +241,7 @@ void write_verdict(const Context& context, const Report& report) {
   if (report.findings.empty()) out << "    No findings: this version has no rules to compare the recording with.\n";
   out << "\n" << context.style.heading("LOCKS") << "\n";
   const std::size_t shown = std::min(report.locks.size(), context.task_rows);
-  for (std::size_t i = 0; i < shown; ++i) write_lock_verdict(context, report.locks[i]);
+  for (std::size_t i = 0; i < shown; ++i) write_lock_verdict(context, report.locks[i], report.filtered);
   write_rest(context, report.locks.size(), shown, "locks");
   if (report.locks.empty())
     out << "    Lock waits were not recorded (see RECORDING QUALITY), and no sleep shows one.\n";
