@@ -3,7 +3,10 @@
 
 #include <elf.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <vector>
 
 #include "symbols/elf_image.h"
 #include "symbols/file_access.h"
@@ -11,12 +14,7 @@
 namespace rtnlprof {
 namespace {
 
-constexpr std::size_t kMaxBuildIdBytes = 64;     // SHA-1 has 20, --build-id=0x... may be anything
 constexpr std::size_t kKernelBuildIdBytes = 20;  // BUILD_ID_SIZE_MAX
-
-constexpr std::size_t align_up(std::size_t size, std::size_t alignment) {
-  return (size + alignment - 1) & ~(alignment - 1);
-}
 
 }  // namespace
 
@@ -38,25 +36,25 @@ std::string padded_build_id(std::string_view hex) {
 }
 
 std::optional<std::string> build_id_of_notes(std::span<const std::uint8_t> notes, std::uint64_t alignment) {
-  const std::size_t align = alignment == 8 ? 8 : 4;
-  std::size_t at = 0;
-  while (notes.size() - at >= sizeof(Elf64_Nhdr)) {
-    Elf64_Nhdr note;  // the same in both classes
-    std::memcpy(&note, notes.data() + at, sizeof note);
-    const std::size_t name = at + sizeof note;
-    if (note.n_namesz > notes.size() - name) break;
-    const std::size_t description = at + align_up(sizeof note + note.n_namesz, align);
-    if (description > notes.size() || note.n_descsz > notes.size() - description) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
-        std::memcmp(notes.data() + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz != 0 &&
-        note.n_descsz <= kMaxBuildIdBytes) {
-      return build_id_hex(notes.subspan(description, note.n_descsz));
-    }
-    const std::size_t next = description + align_up(note.n_descsz, align);
-    if (next > notes.size()) break;
-    at = next;
-  }
-  return std::nullopt;
+  // As the only segment of an otherwise empty file, so that libelf reads them as it reads any others.
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_NOTE;
+  segment.p_offset = sizeof header + sizeof segment;
+  segment.p_filesz = notes.size();
+  segment.p_align = alignment;
+  std::vector<std::uint8_t> image(segment.p_offset + notes.size());
+  std::memcpy(image.data(), &header, sizeof header);
+  std::memcpy(image.data() + sizeof header, &segment, sizeof segment);
+  std::copy(notes.begin(), notes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.p_offset));
+  return build_id_of_image(image);
 }
 
 std::optional<std::string> build_id_of_image(std::span<const std::uint8_t> image) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxScanned = 8'000'000;  // symbols looked at in one file
 constexpr std::size_t kMaxKept = 2'000'000;     // functions kept of one file: 48 MB
-constexpr std::size_t kBatch = 4096;            // symbols read at a time
+constexpr std::size_t kBatch = 65536;           // symbols read at a time: 3 MB
 constexpr std::size_t kMaxName = 4096;
 constexpr std::size_t kMaxAliases = 64;    // names of one address that are compared
 constexpr std::size_t kMaxEnclosing = 32;  // symbols looked back over for one that encloses an address
@@ -65,24 +65,17 @@ unsigned symbol_name_rank(std::string_view name, unsigned binding) {
   return rank;
 }
 
-template <typename Symbol>
-void ElfSymbols::add_table(const ElfImage& image, const ElfSection& section) {
-  if (section.link >= image.sections().size() || tables_.size() >= UINT8_MAX) return;
-  const ElfSection& strings = image.sections()[section.link];
-  if (strings.type != SHT_STRTAB) return;
+void ElfSymbols::add_table(const ElfImage& image, std::uint32_t section_type) {
+  const GElf_Shdr* const section = image.section_of_type(section_type);
+  if (section == nullptr || tables_.size() >= UINT8_MAX) return;
+  const GElf_Shdr* const strings = image.section(section->sh_link);
+  if (strings == nullptr || strings->sh_type != SHT_STRTAB) return;
   const auto table = static_cast<std::uint8_t>(tables_.size());
-  tables_.push_back({image.bytes(), strings.offset, strings.size});
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(section.size / sizeof(Symbol), kMaxScanned));
-  entries_.reserve(std::min(entries_.size() + count, kMaxKept));
-  for (std::size_t first = 0; first < count && entries_.size() < kMaxKept; first += kBatch) {
-    const std::size_t batch = std::min(kBatch, count - first);
-    const auto raw =
-        image.bytes().bytes(section.offset + first * sizeof(Symbol), batch * sizeof(Symbol), kBatch * sizeof(Symbol));
-    if (!raw) return;
-    for (std::size_t i = 0; i < batch; ++i) {
-      Symbol symbol;
-      std::memcpy(&symbol, raw->data() + i * sizeof(Symbol), sizeof symbol);
-      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  tables_.push_back({image.bytes(), strings->sh_offset, strings->sh_size});
+  for (std::size_t first = 0; first < kMaxScanned; first += kBatch) {
+    const std::vector<GElf_Sym> batch = image.symbols(*section, first, kBatch);
+    for (const GElf_Sym& symbol : batch) {
+      const unsigned type = GELF_ST_TYPE(symbol.st_info);
       if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name == 0) continue;
       if (symbol.st_value == 0 || entries_.size() >= kMaxKept) continue;
@@ -90,26 +83,17 @@ void ElfSymbols::add_table(const ElfImage& image, const ElfSection& section) {
                           .size = static_cast<std::uint32_t>(std::min<std::uint64_t>(symbol.st_size, UINT32_MAX)),
                           .name = symbol.st_name,
                           .table = table,
-                          .binding = static_cast<std::uint8_t>(ELF64_ST_BIND(symbol.st_info)),
+                          .binding = static_cast<std::uint8_t>(GELF_ST_BIND(symbol.st_info)),
                           .function = type != STT_NOTYPE});
     }
-  }
-}
-
-void ElfSymbols::add_tables(const ElfImage& image, std::uint32_t section_type) {
-  const ElfSection* const section = image.section_of_type(section_type);
-  if (section == nullptr) return;
-  if (image.is_64_bit()) {
-    add_table<Elf64_Sym>(image, *section);
-  } else {
-    add_table<Elf32_Sym>(image, *section);
+    if (batch.size() < kBatch || entries_.size() >= kMaxKept) return;
   }
 }
 
 void ElfSymbols::add_mini_debug_info(const ElfImage& image) {
-  const ElfSection* const section = image.section_named(".gnu_debugdata");
+  const GElf_Shdr* const section = image.section_named(".gnu_debugdata");
   if (section == nullptr) return;
-  const auto compressed = image.bytes().bytes(section->offset, section->size, kMaxCompressed);
+  const auto compressed = image.content(*section, kMaxCompressed);
   if (!compressed) return;
   auto plain = decompress_xz(*compressed);
   if (plain == nullptr) return;
@@ -117,7 +101,7 @@ void ElfSymbols::add_mini_debug_info(const ElfImage& image) {
   const auto inner = ElfImage::open(ElfBytes(std::move(plain)));
   if (!inner) return;
   const std::size_t before = entries_.size();
-  add_tables(*inner, SHT_SYMTAB);
+  add_table(*inner, SHT_SYMTAB);
   if (entries_.size() != before) decompressed_bytes_ = size;
 }
 
@@ -129,10 +113,10 @@ void ElfSymbols::sort() {
 
 ElfSymbols ElfSymbols::read(const ElfImage& image) {
   ElfSymbols symbols;
-  symbols.add_tables(image, SHT_SYMTAB);
+  symbols.add_table(image, SHT_SYMTAB);
   symbols.has_full_table_ = !symbols.entries_.empty();
   if (!symbols.has_full_table_) {
-    symbols.add_tables(image, SHT_DYNSYM);
+    symbols.add_table(image, SHT_DYNSYM);
     symbols.add_mini_debug_info(image);
   }
   symbols.sort();
@@ -141,6 +125,7 @@ ElfSymbols ElfSymbols::read(const ElfImage& image) {
 
 std::optional<std::string> ElfSymbols::name_of(const Entry& entry) const {
   const Table& table = tables_[entry.table];
+  // Not by elf_strptr, which reads the whole table: it may have a hundred megabytes, of which a few names are wanted.
   if (entry.name >= table.strings_size) return std::nullopt;
   auto name = table.bytes.string_at(table.strings + entry.name, kMaxName);
   if (!name) return std::nullopt;

@@ -49,9 +49,7 @@ class ElfSymbols {
     std::uint64_t strings_size = 0;
   };
 
-  template <typename Symbol>
-  void add_table(const ElfImage& image, const ElfSection& section);
-  void add_tables(const ElfImage& image, std::uint32_t section_type);
+  void add_table(const ElfImage& image, std::uint32_t section_type);
   void add_mini_debug_info(const ElfImage& image);
   void sort();
   [[nodiscard]] std::optional<std::string> name_of(const Entry& entry) const;

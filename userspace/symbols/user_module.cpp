@@ -50,10 +50,7 @@ std::optional<UserModule::Match> UserModule::find(std::uint64_t file_offset, boo
   return Match{demangle(match->name), match->offset + back};
 }
 
-std::size_t UserModule::memory_bytes() const {
-  return sizeof *this + symbols_.memory_bytes() + image_.segments().size() * sizeof(ElfSegment) +
-         image_.sections().size() * sizeof(ElfSection);
-}
+std::size_t UserModule::memory_bytes() const { return sizeof *this + symbols_.memory_bytes() + image_.memory_bytes(); }
 
 std::shared_ptr<const UserModule> load_own_vdso() {
   const unsigned long start = getauxval(AT_SYSINFO_EHDR);

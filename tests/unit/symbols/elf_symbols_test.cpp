@@ -58,6 +58,7 @@ std::vector<std::uint8_t> elf32(const std::vector<Function>& functions) {
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS32;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_phoff = sizeof header;
   header.e_phentsize = sizeof(Elf32_Phdr);
   header.e_phnum = 1;
