@@ -318,7 +318,8 @@ void Analyzer::State::report_tasks(Report& report, const std::vector<bool>& show
     task.cmdline = facts.cmdline;
     task.cgroup = facts.cgroup;
     task.scheduler = scheduler.report(no, issued[no], any_wakeups);
-    if (scheduler.knows(no)) system.add(task.scheduler);
+    // A task that neither ran nor slept adds nothing; all others have to be known for the sum to be.
+    if (task.scheduler.run_ns || task.scheduler.sleeps.value_or(0) > 0) system.add(task.scheduler);
     const DurationSum remainder = sleeps.remainder(no);
     SleepTables tables = make_sleep_tables(first, row, remainder, task.scheduler, stacks, table_options);
     task.sleep_functions = std::move(tables.functions);

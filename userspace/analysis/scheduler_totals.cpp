@@ -57,11 +57,15 @@ SchedulerTable::Entry& SchedulerTable::entry(TaskNo task) {
   return entries_[task];
 }
 
-void SchedulerTable::set(TaskNo task, const SchedulerTotals& totals) { entry(task).totals = totals; }
+void SchedulerTable::set(TaskNo task, const SchedulerTotals& totals) {
+  Entry& found = entry(task);
+  found.totals = totals;
+  found.summed = true;  // its sleeps, of which there may be none, are the sleeps of the stream
+}
 
 void SchedulerTable::add_sleeps(TaskNo task, std::uint64_t sleeps, std::uint64_t sleep_ns) {
   Entry& found = entry(task);
-  found.slept = true;
+  found.summed = true;
   found.sleeps += sleeps;
   found.sleep_ns += sleep_ns;
 }
@@ -70,7 +74,7 @@ std::optional<std::uint64_t> SchedulerTable::sleep_ns(TaskNo task) const {
   if (!knows(task)) return std::nullopt;
   const Entry& found = entries_[task];
   if (found.totals.sleep_ns != kUnknownCount) return found.totals.sleep_ns;
-  if (!found.slept) return std::nullopt;
+  if (!found.summed) return std::nullopt;
   return found.sleep_ns;
 }
 
@@ -86,7 +90,7 @@ SchedulerReport SchedulerTable::report(TaskNo task, std::uint64_t issued, bool a
   report.sys_ns = measured(totals.sys_ns);
   report.runq_ns = measured(totals.runq_ns);
   report.sleeps = measured(totals.sleeps);
-  if (!report.sleeps && found.slept) report.sleeps = found.sleeps;
+  if (!report.sleeps && found.summed) report.sleeps = found.sleeps;
   report.switches = measured(totals.switches);
   report.preemptions = measured(totals.preemptions);
   if (totals.wakeups != kUnknownCount) report.wakeups = totals.wakeups;

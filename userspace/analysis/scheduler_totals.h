@@ -27,8 +27,8 @@ class SchedulerTable {
     SchedulerTotals totals;
     std::uint64_t sleeps = 0;
     std::uint64_t sleep_ns = 0;
-    bool known = false;  // anything at all
-    bool slept = false;  // single events were seen
+    bool known = false;   // anything at all
+    bool summed = false;  // sleeps and sleep_ns tell all there was
   };
   Entry& entry(TaskNo task);
 

@@ -95,6 +95,25 @@ TEST(Analyzer, GivenTotalsWinOverSums) {
   EXPECT_EQ(find_task(report, 7)->scheduler.sleeps, 9U);
 }
 
+TEST(Analyzer, SystemTotalsAreKnownWhenAllTasksAre) {
+  const auto run_of = [](bool second_measured) {
+    StreamBuilder stream;
+    for (const std::int32_t tid : {7, 8}) {
+      const TaskId task = stream.task(tid, "a");
+      SchedulerTotals totals;
+      totals.task = task;
+      totals.run_ns = 20 * kMs;
+      if (tid == 7 || second_measured) stream.sink().on_scheduler(totals);
+      if (tid == 8) stream.sleep(task, 0, 50 * kMs, {"msleep"}, by_timer());
+    }
+    stream.wakeups(stream.task(9, "never ran"), by_timer(), 1, 0, 0, 0);
+    return stream.finish().system.scheduler;
+  };
+  EXPECT_EQ(run_of(true).run_ns, 40U * kMs);
+  EXPECT_EQ(run_of(true).sleep_ns, 50U * kMs);
+  EXPECT_FALSE(run_of(false).run_ns);
+}
+
 TEST(Analyzer, SleepIsNamedByTheFirstFrameThatSaysSomething) {
   const auto name_of = [](const Symbols& kernel) {
     StreamBuilder stream;
