@@ -18,6 +18,10 @@ void warn(const std::string& message) { std::fprintf(stderr, "rtnlprof: %s\n", t
 
 namespace {
 
+bool knows_command(const CLI::App& app, const std::string& name) {
+  return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; }).empty();
+}
+
 int run_main(int argc, char** argv) {
   CLI::App app{"rtnlprof: who was blocked, on which kernel lock, who held it, and what the holder was doing"};
   app.name("rtnlprof");
@@ -33,7 +37,7 @@ int run_main(int argc, char** argv) {
   add_import_command(app, run);
   add_doctor_command(app, run);
   const std::string first = argc > 1 ? argv[1] : "";
-  if (!first.empty() && first.front() != '-' && app.get_subcommand_no_throw(first) == nullptr) {
+  if (!first.empty() && first.front() != '-' && !knows_command(app, first)) {
     return trouble({"there is no command `" + first + "`", "see `rtnlprof --help`"});
   }
   try {

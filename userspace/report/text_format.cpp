@@ -16,11 +16,25 @@ std::string fixed(double value, int width, int decimals) {
   return buffer.data();
 }
 
+// A line is for reading: of frames that are guesses two are enough, and of a C++ name its beginning. JSON has all.
+constexpr std::size_t kGuessedFrames = 2;
+constexpr std::size_t kLongestName = 72;
+
+std::string short_name(const std::string& name) {
+  const std::string text = safe(name);
+  if (text.size() <= kLongestName) return text;
+  std::size_t cut = kLongestName - 3;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not inside a character
+  return text.substr(0, cut) + "...";
+}
+
 void append_frames(std::string& line, const FrameList& list) {
-  for (std::size_t i = 0; i < list.frames.size(); ++i) {
+  const std::size_t shown = std::min(list.frames.size(), list.reliable + kGuessedFrames);
+  for (std::size_t i = 0; i < shown; ++i) {
     line += i < list.reliable ? "  " : "  ? ";
-    line += safe(list.frames[i]->name);
+    line += short_name(list.frames[i]->name);
   }
+  if (shown < list.frames.size()) line += "  ? ...";
 }
 
 }  // namespace

@@ -64,6 +64,9 @@ struct Context {
   std::size_t rows;       // of a table of functions or stacks
   std::size_t task_rows;  // of a list of tasks
   std::size_t tasks;      // task reports
+
+  // Owners of a lock under each of its waiters: half a list, there are many waiters.
+  [[nodiscard]] std::size_t owner_rows() const { return (task_rows + 1) / 2; }
 };
 
 void write_verdict(const Context& context, const Report& report);

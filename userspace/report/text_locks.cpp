@@ -71,7 +71,16 @@ void write_waiters(const Context& context, const LockReport& lock) {
         << ", " << duration(waiter.waits.total_ns()) << " in all, " << duration(waiter.waits.max_ns()) << " at most";
     if (waiter.failed > 0) out << "; gave up " << plural(waiter.failed, "time");
     out << "\n";
+    // The unknown part is always told, whatever its rank.
+    std::size_t row = 0;
+    std::size_t left_out = 0;
+    std::uint64_t left_out_ns = 0;
     for (const OwnerShare& owner : waiter.owners) {
+      if (row++ >= context.owner_rows() && owner.task) {
+        ++left_out;
+        left_out_ns += owner.waited_ns;
+        continue;
+      }
       out << "        " << right(share_text(owner.waited_ns, waiter.waits.total_ns()), 7) << " "
           << duration(owner.waited_ns, 8) << "  ";
       if (owner.task) {
@@ -79,6 +88,10 @@ void write_waiters(const Context& context, const LockReport& lock) {
       } else {
         out << "holder unknown: " << owner.reason << "\n";
       }
+    }
+    if (left_out > 0) {
+      out << "        " << right(share_text(left_out_ns, waiter.waits.total_ns()), 7) << " " << duration(left_out_ns, 8)
+          << "  held by " << left_out << " more\n";
     }
     write_counted_stacks(context, waiter.stacks, true);
   }
