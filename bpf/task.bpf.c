@@ -138,6 +138,11 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 		if (task->on_cpu || task->__state == TASK_RUNNING)
 			slot->out_ns = 0;
 	}
+	head->out_ns = slot->out_ns;
+	head->kernel_stack = slot->kernel_stack;
+	head->user_stack = slot->user_stack;
+	head->sleep_flags = slot->sleep_flags;
+	head->wait = slot->waits[1].lock ? slot->waits[1] : slot->waits[0];
 	bpf_seq_write(ctx->meta->seq, head, sizeof(*head));
 	asm volatile("" : "+r"(bytes)); /* so that the verifier sees the bounds below */
 	if (bytes > 0 && bytes <= (long)sizeof(buffer->frames))

@@ -298,8 +298,15 @@ struct rp_snapshot {
   rp_s32 syscall;
   rp_u32 frames;
   rp_u32 flags; /* task_struct.flags */
+  /* From the task's slot, read at the same moment. */
+  rp_u64 out_ns; /* 0 = its falling asleep was not seen */
+  rp_u64 kernel_stack;
+  rp_u64 user_stack;
+  rp_u32 sleep_flags;
+  rp_u32 pad;
+  struct rp_pending_wait wait; /* the innermost */
 };
-RP_ASSERT_SIZE(struct rp_snapshot, 160);
+RP_ASSERT_SIZE(struct rp_snapshot, 256);
 
 /* task_struct.blocker, include/linux/hung_task.h (6.16) */
 enum rp_blocker {

@@ -39,42 +39,32 @@ std::int64_t scheduler_clock_offset_ns(std::span<const rp_snapshot> snapshot) {
   return best;
 }
 
-const rp_slot* InFlightBuilder::slot_of(const rp_snapshot& task) const {
-  for (std::uint32_t i = 0; i < RP_SLOT_PROBES; ++i) {
-    const rp_slot& slot = slots_[(task.tid + i) & (slots_.size() - 1)];
-    if (slot.tid == task.tid) return &slot;
-  }
-  return nullptr;
-}
-
-std::optional<InFlightFacts> InFlightBuilder::facts(const rp_snapshot& task) const {
+std::optional<InFlightFacts> in_flight_facts(const rp_snapshot& task, std::int64_t start_ns, std::int64_t offset_ns,
+                                             bool at_end) {
   if (task.state == 0 || task.on_cpu != 0) return std::nullopt;
   InFlightFacts facts;
   InFlight& event = facts.event;
   event.task = task.task_id;
   event.state = state_letter(task.state);
-  event.at_end = at_end_;
-  const rp_slot* slot = slot_of(task);
-  const bool seen_to_sleep = slot != nullptr && slot->out_ns != 0 && (slot->sleep_flags & RP_SLEEP_BEFORE) == 0;
+  event.at_end = at_end;
+  const bool seen_to_sleep = task.out_ns != 0 && (task.sleep_flags & RP_SLEEP_BEFORE) == 0;
   if (seen_to_sleep) {
-    event.since_ns = static_cast<std::int64_t>(slot->out_ns);
-    facts.kernel_stack_hash = slot->kernel_stack;
-    facts.user_stack_hash = slot->user_stack;
-  } else if (offset_ns_ != kUnknownTime && last_run_ns(task) != 0) {
-    event.since_ns = std::min(static_cast<std::int64_t>(last_run_ns(task)) + offset_ns_, start_ns_);
+    event.since_ns = static_cast<std::int64_t>(task.out_ns);
+    facts.kernel_stack_hash = task.kernel_stack;
+    facts.user_stack_hash = task.user_stack;
+  } else if (offset_ns != kUnknownTime && last_run_ns(task) != 0) {
+    event.since_ns = static_cast<std::int64_t>(last_run_ns(task)) + offset_ns;
+    if (task.out_ns != 0) event.since_ns = std::min(event.since_ns, start_ns);
   }
-  event.started_before_recording = !seen_to_sleep;
-  if (slot != nullptr) {
-    for (const rp_pending_wait& wait : slot->waits) {
-      if (wait.lock == 0) continue;
-      event.lock = wait.lock;
-      event.kind = lock_kind(wait.first_flags);
-      event.owner = wait.owner_id;
-      event.owner_is_one_of_many = (wait.owner_flags & RP_OWNER_ONE_OF_MANY) != 0;
-      event.since_ns = static_cast<std::int64_t>(wait.begin_ns);
-      facts.kernel_stack_hash = wait.kernel_stack;
-      facts.user_stack_hash = wait.user_stack;
-    }
+  event.started_before_recording = !seen_to_sleep && (event.since_ns == kUnknownTime || event.since_ns <= start_ns);
+  if (task.wait.lock != 0) {
+    event.lock = task.wait.lock;
+    event.kind = lock_kind(task.wait.first_flags);
+    event.owner = task.wait.owner_id;
+    event.owner_is_one_of_many = (task.wait.owner_flags & RP_OWNER_ONE_OF_MANY) != 0;
+    event.since_ns = static_cast<std::int64_t>(task.wait.begin_ns);
+    facts.kernel_stack_hash = task.wait.kernel_stack;
+    facts.user_stack_hash = task.wait.user_stack;
   }
   if (task.blocker != 0) {
     event.lock = task.blocker & ~static_cast<std::uint64_t>(RP_BLOCKER_MASK);

@@ -20,22 +20,9 @@ struct InFlightFacts {
   std::uint64_t user_stack_hash = 0;
 };
 
-// What a task of a snapshot is in the middle of. Pure.
-class InFlightBuilder {
- public:
-  InFlightBuilder(std::span<const rp_slot> slots, std::int64_t start_ns, std::int64_t offset_ns, bool at_end)
-      : slots_(slots), start_ns_(start_ns), offset_ns_(offset_ns), at_end_(at_end) {}
-
-  // nullopt: it runs or is about to.
-  [[nodiscard]] std::optional<InFlightFacts> facts(const rp_snapshot& task) const;
-
- private:
-  [[nodiscard]] const rp_slot* slot_of(const rp_snapshot& task) const;
-
-  std::span<const rp_slot> slots_;
-  std::int64_t start_ns_;
-  std::int64_t offset_ns_;
-  bool at_end_;
-};
+// What a task of a snapshot is in the middle of; nullopt: it runs, or is about to. `start_ns` is the recording's begin,
+// `offset_ns` of scheduler_clock_offset_ns(). Pure.
+[[nodiscard]] std::optional<InFlightFacts> in_flight_facts(const rp_snapshot& task, std::int64_t start_ns,
+                                                           std::int64_t offset_ns, bool at_end);
 
 }  // namespace rtnlprof

@@ -119,7 +119,12 @@ class Recorder::Impl {
   void tick(Clock::time_point now);
   void checkpoint(bool final);
   void report_losses();
-  Status take_snapshot(std::uint32_t flags, bool at_end);
+  struct Seen {
+    rp_snapshot task;
+    std::vector<std::uint64_t> frames;
+  };
+  Result<std::vector<Seen>> read_tasks(std::uint32_t flags);
+  void send_tasks_in_flight(const std::vector<Seen>& seen, bool at_end);
   void stop_threads();
   void name_user_frames();
 
@@ -175,7 +180,14 @@ Status Recorder::Impl::start() {
     writer_->on_probe(probe);
   }
   bpf_->start(start_ns_);
-  if (const Status seen = take_snapshot(RP_SNAPSHOT_START | RP_SNAPSHOT_STACKS, false); !seen) return seen;
+  const Result<std::vector<Seen>> seen = read_tasks(RP_SNAPSHOT_START | RP_SNAPSHOT_STACKS);
+  if (!seen) return seen.error();
+  // The iterator has introduced every task through the rings.
+  constexpr int kRingDelayMs = 200;
+  for (RecordBatch batch = rings_.next(kRingDelayMs); !batch.empty(); batch = rings_.next(0)) {
+    translator_.add_batch(batch, false);
+  }
+  send_tasks_in_flight(seen.value(), false);
   if (const Status written = writer_->flush(); !written) return written;
   writer_thread_ = std::thread([this] { write_loop(); });
   return {};
@@ -228,34 +240,27 @@ void Recorder::Impl::report_losses() {
   lost_ = sum;
 }
 
-Status Recorder::Impl::take_snapshot(std::uint32_t flags, bool at_end) {
-  struct Seen {
-    rp_snapshot task;
-    std::vector<std::uint64_t> frames;
-  };
+Result<std::vector<Recorder::Impl::Seen>> Recorder::Impl::read_tasks(std::uint32_t flags) {
   std::vector<Seen> seen;
   if (const Status read = bpf_->snapshot(flags,
                                          [&](const rp_snapshot& task, std::span<const std::uint64_t> frames) {
                                            seen.push_back({task, {frames.begin(), frames.end()}});
                                          });
       !read) {
-    return read;
+    return read.error();
   }
-  // The programs have introduced every task of the snapshot through the rings by now.
-  if (!at_end) {
-    for (RecordBatch batch = rings_.next(200); !batch.empty(); batch = rings_.next(0)) {
-      translator_.add_batch(batch, false);
-    }
-  }
+  return seen;
+}
+
+void Recorder::Impl::send_tasks_in_flight(const std::vector<Seen>& seen, bool at_end) {
   std::vector<rp_snapshot> heads;
   heads.reserve(seen.size());
   for (const Seen& one : seen) heads.push_back(one.task);
   const std::int64_t offset_ns = scheduler_clock_offset_ns(heads);
-  InFlightBuilder builder(bpf_->slots(), start_ns_, offset_ns, at_end);
   for (const Seen& one : seen) {
     if (!tasks_.known(one.task.task_id)) continue;
     if (at_end) tasks_.update(one.task);
-    const std::optional<InFlightFacts> facts = builder.facts(one.task);
+    const std::optional<InFlightFacts> facts = in_flight_facts(one.task, start_ns_, offset_ns, at_end);
     if (!facts) continue;
     InFlight event = facts->event;
     translator_.introduce_lock(event.lock);
@@ -269,7 +274,6 @@ Status Recorder::Impl::take_snapshot(std::uint32_t flags, bool at_end) {
     if (!tasks_.known(event.owner)) event.owner = 0;
     writer_->on_in_flight(event);
   }
-  return {};
 }
 
 void Recorder::Impl::name_user_frames() {
@@ -295,12 +299,17 @@ void Recorder::Impl::stop_threads() {
 
 Status Recorder::Impl::finish(const Footer& exit) {
   Footer footer = exit;
+  // While the programs still run: a moment later slots and tasks would not belong together.
+  const Result<std::vector<Seen>> seen = read_tasks(RP_SNAPSHOT_STACKS);
   footer.end_ns = clock_ns(CLOCK_MONOTONIC);
   stop_threads();
   tasks_.drain_details();
   wakeups_.report(bpf_->pairs_fd(), bpf_->slots(), true, *writer_);
-  const Status seen = take_snapshot(RP_SNAPSHOT_STACKS, true);
-  if (!seen) writer_->on_probe({"in flight at stop", "iter", "refused", seen.error().message});
+  if (seen.ok()) {
+    send_tasks_in_flight(seen.value(), true);
+  } else {
+    writer_->on_probe({"in flight at stop", "iter", "refused", seen.error().message});
+  }
   report_losses();
   name_user_frames();
   reader_.stop();

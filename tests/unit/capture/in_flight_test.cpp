@@ -28,12 +28,10 @@ TEST(SchedulerClockOffset, TheMostRecentlyAccountedTaskHasNow) {
 }
 
 TEST(InFlight, ASleepFromBeforeTheStartIsDatedByTheScheduler) {
-  std::vector<rp_slot> slots(16);
-  slots[10].tid = 10;
-  slots[10].out_ns = kStart;  // as the start-up iterator writes it
-  slots[10].sleep_flags = RP_SLEEP_BEFORE;
-  const InFlightBuilder builder(slots, kStart, 10'000, true);
-  const auto facts = builder.facts(sleeping(1, 10));
+  rp_snapshot task = sleeping(1, 10);
+  task.out_ns = kStart;  // as the start-up iterator writes it
+  task.sleep_flags = RP_SLEEP_BEFORE;
+  const auto facts = in_flight_facts(task, kStart, 10'000, true);
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->event.since_ns, 410'000);
   EXPECT_TRUE(facts->event.started_before_recording);
@@ -41,18 +39,24 @@ TEST(InFlight, ASleepFromBeforeTheStartIsDatedByTheScheduler) {
   EXPECT_EQ(facts->event.lock, 0U);
 }
 
+TEST(InFlight, ASleepThatWasMissedIsDatedByTheSchedulerAndNotCalledOld) {
+  rp_snapshot task = sleeping(1, 10);
+  task.last_arrival_ns = 4'000'000;
+  const auto facts = in_flight_facts(task, kStart, 10'000, true);
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_EQ(facts->event.since_ns, 4'010'000);
+  EXPECT_FALSE(facts->event.started_before_recording);
+}
+
 TEST(InFlight, APendingWaitNamesLockOwnerAndBegin) {
-  std::vector<rp_slot> slots(16);
-  slots[11].tid = 26;  // 26 & 15 == 10, next place
-  slots[10].tid = 10;
-  slots[11].out_ns = 2'000'500;
-  slots[11].waits[0].lock = 0xffff0010;
-  slots[11].waits[0].begin_ns = 2'000'000;
-  slots[11].waits[0].owner_id = 7;
-  slots[11].waits[0].first_flags = RP_LCB_MUTEX;
-  slots[11].waits[0].kernel_stack = 99;
-  const InFlightBuilder builder(slots, kStart, 10'000, true);
-  const auto facts = builder.facts(sleeping(3, 26));
+  rp_snapshot task = sleeping(3, 26);
+  task.out_ns = 2'000'500;
+  task.wait.lock = 0xffff0010;
+  task.wait.begin_ns = 2'000'000;
+  task.wait.owner_id = 7;
+  task.wait.first_flags = RP_LCB_MUTEX;
+  task.wait.kernel_stack = 99;
+  const auto facts = in_flight_facts(task, kStart, 10'000, true);
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->event.since_ns, 2'000'000);
   EXPECT_FALSE(facts->event.started_before_recording);
@@ -63,11 +67,10 @@ TEST(InFlight, APendingWaitNamesLockOwnerAndBegin) {
 }
 
 TEST(InFlight, TheKernelsBlockerNamesTheLockOfAnOldWait) {
-  std::vector<rp_slot> slots(16);
   rp_snapshot task = sleeping(3, 5);
   task.blocker = 0xffff0040 | RP_BLOCKER_RWSEM_WRITER;
   task.owner_of_blocker = 9;
-  const auto facts = InFlightBuilder(slots, kStart, 10'000, true).facts(task);
+  const auto facts = in_flight_facts(task, kStart, 10'000, true);
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->event.lock, 0xffff0040U);
   EXPECT_EQ(facts->event.kind, LockKind::kRwsemWrite);
@@ -75,13 +78,12 @@ TEST(InFlight, TheKernelsBlockerNamesTheLockOfAnOldWait) {
 }
 
 TEST(InFlight, RunningTasksAreNotInFlight) {
-  std::vector<rp_slot> slots(16);
   rp_snapshot task = sleeping(1, 10);
   task.on_cpu = 1;
-  EXPECT_FALSE(InFlightBuilder(slots, kStart, 0, true).facts(task).has_value());
+  EXPECT_FALSE(in_flight_facts(task, kStart, 0, true).has_value());
   task.on_cpu = 0;
   task.state = 0;
-  EXPECT_FALSE(InFlightBuilder(slots, kStart, 0, true).facts(task).has_value());
+  EXPECT_FALSE(in_flight_facts(task, kStart, 0, true).has_value());
 }
 
 TEST(PlanRings, PowersOfTwoWithinTheMemoryLimit) {
