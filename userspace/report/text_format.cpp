@@ -21,7 +21,7 @@ constexpr std::size_t kGuessedFrames = 2;
 constexpr std::size_t kLongestName = 72;
 
 std::string short_name(const std::string& name) {
-  const std::string text = safe(name);
+  std::string text = safe(name);
   if (text.size() <= kLongestName) return text;
   std::size_t cut = kLongestName - 3;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not inside a character
