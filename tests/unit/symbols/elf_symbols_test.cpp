@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "symbols/elf_image.h"
+#include "symbols/temp_dir.h"
 #include "symbols/user_module.h"
 
 namespace rtnlprof {
@@ -139,6 +140,28 @@ TEST(ElfSymbols, PrefersTheNameAProgrammerWouldUse) {
   EXPECT_EQ(name_at({{"puts", 0x8001000, 8, STB_WEAK}, {"_IO_puts", 0x8001000, 8, STB_GLOBAL}}, 0x8001000), "puts+0");
   EXPECT_EQ(name_at({{"read@@GLIBC_2.2.5", 0x8001000, 8, STB_WEAK}}, 0x8001000), "read+0") << "versions cut off";
   EXPECT_EQ(name_at({{"__only", 0x8001000, 8, STB_LOCAL}}, 0x8001000), "__only+0");
+}
+
+TEST(ElfSymbols, ReadsTablesLargerThanOnePiece) {
+  constexpr std::uint32_t kFunctions = 150'000;
+  std::vector<Function> functions;
+  functions.reserve(kFunctions);
+  for (std::uint32_t i = 0; i < kFunctions; ++i) functions.push_back({"f" + std::to_string(i), 0x8001000 + 16 * i, 16});
+  const auto file = elf32(functions);
+  const test::TempDir dir;
+  Result<UniqueFd> fd = open_regular(dir.write("/large", std::string(file.begin(), file.end())));
+  ASSERT_TRUE(fd.ok());
+  for (const ElfBytes& bytes : {ElfBytes(std::span<const std::uint8_t>(file)), ElfBytes(fd->get())}) {
+    const auto image = ElfImage::open(bytes);
+    ASSERT_TRUE(image.has_value());
+    const ElfSymbols symbols = ElfSymbols::read(*image);
+    for (const std::uint32_t i : {0U, 65534U, 65535U, 65536U, 131071U, kFunctions - 1}) {
+      const auto match = symbols.find(0x8001000 + 16 * i + 3);
+      ASSERT_TRUE(match.has_value()) << i;
+      EXPECT_EQ(match->name, "f" + std::to_string(i));
+    }
+    EXPECT_FALSE(symbols.find(0x8001000 + 16 * kFunctions).has_value());
+  }
 }
 
 TEST(ElfImage, MapsFileOffsetsToAddresses) {
