@@ -8,7 +8,7 @@ set -euo pipefail
 
 build=(
 	bpftool clang cmake g++ libbpf-dev libcli11-dev libdw-dev libelf-dev libgmock-dev libgtest-dev libzstd-dev
-	liblzma-dev llvm ninja-build nlohmann-json3-dev pkg-config zlib1g-dev
+	liblzma-dev llvm ninja-build nlohmann-json3-dev pkg-config xz-utils zlib1g-dev
 )
 test=(
 	busybox-static ca-certificates ccache clang-format clang-tidy clang-tools cpio git iproute2 kmod libclang-rt-14-dev
