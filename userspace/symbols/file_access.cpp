@@ -105,8 +105,4 @@ std::optional<std::size_t> read_at(int fd, std::uint64_t offset, std::span<std::
   return done;
 }
 
-bool read_exactly(int fd, std::uint64_t offset, std::span<std::uint8_t> into) {
-  return read_at(fd, offset, into) == into.size();
-}
-
 }  // namespace rtnlprof

@@ -62,8 +62,6 @@ Result<UniqueFd> open_regular_beneath(const std::string& root_path, const std::s
 // does, and on a FIFO in such a file's place.
 Result<std::string> read_kernel_file(const std::string& path, std::size_t limit);
 
-// Reads exactly into.size() bytes at `offset`; false on an error or a shorter file.
-bool read_exactly(int fd, std::uint64_t offset, std::span<std::uint8_t> into);
 // Reads what there is at `offset`, at most into.size() bytes; nullopt on an error.
 std::optional<std::size_t> read_at(int fd, std::uint64_t offset, std::span<std::uint8_t> into);
 
