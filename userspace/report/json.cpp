@@ -47,8 +47,7 @@ const char* activity_name(Activity activity) {
   return "unknown";
 }
 
-// The members of a distribution object; the caller may add its own.
-void write_distribution_members(JsonDocument& json, const Distribution& dist) {
+void write_figures(JsonDocument& json, const Distribution& dist) {
   json.member("count", dist.count());
   json.member("total_ns", dist.total_ns());
   json.member("min_ns", dist.min_ns());
@@ -64,6 +63,16 @@ void write_distribution_members(JsonDocument& json, const Distribution& dist) {
     bars += "{\"le_ns\": " + std::to_string(bar.le_ns) + ", \"count\": " + std::to_string(bar.count) + "}";
   }
   json.raw(bars + "]");
+}
+
+// The members of an object about a distribution; the caller may add its own. The distribution stands twice: as `dist`,
+// the same object everywhere, and for short paths (waits.p99_ns) beside what the caller adds.
+void write_distribution_members(JsonDocument& json, const Distribution& dist) {
+  json.key("dist");
+  json.begin_object();
+  write_figures(json, dist);
+  json.end_object();
+  write_figures(json, dist);
 }
 
 void write_distribution(JsonDocument& json, std::string_view name, const Distribution& dist) {
