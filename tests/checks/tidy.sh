@@ -8,6 +8,7 @@ need run-clang-tidy clang-tidy
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! run-clang-tidy -quiet -j "$(nproc)" -p "$1" '/(userspace|tools)/[^ ]*\.cpp$' >"$log" 2>&1; then
+	sed -i 's/\x1b\[[0-9;]*m//g' "$log"
 	grep -E 'error:|warning:' "$log" | sort -u
 	grep -qE 'error:' "$log" || tail -n 30 "$log"
 	exit 1
