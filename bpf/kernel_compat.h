@@ -14,6 +14,7 @@
 struct sched_info___optional {
 	unsigned long long run_delay;
 	unsigned long long last_arrival;
+	unsigned long long last_queued;
 };
 struct task_struct___sched_info {
 	struct sched_info___optional sched_info;
@@ -64,6 +65,7 @@ struct mm_struct___6_1 {
 /* CONFIG_FAIR_GROUP_SCHED: from any task to the run queue of its CPU, a per-CPU variable. */
 struct rq___any {
 	int cpu;
+	u64 clock;
 };
 struct cfs_rq___any {
 	struct rq___any *rq;

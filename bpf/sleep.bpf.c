@@ -4,6 +4,7 @@
  * taken when the task is switched in again, once its length is known; D sleeps get theirs at switch-out, with
  * user frames.
  */
+#include "clock.h"
 #include "slots.h"
 
 static __always_inline bool is_uninterruptible(u32 state)
@@ -22,7 +23,7 @@ static __always_inline struct rp_pending_wait *current_wait(struct rp_slot *slot
 }
 
 static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct task_struct *task, u32 state,
-					u64 now)
+					u64 clock)
 {
 	struct rp_pending_wait *wait = current_wait(slot);
 
@@ -40,53 +41,59 @@ static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct 
 			slot->user_stack = own_user_stack(ctx, BUFFER_SWITCH, slot->task_id, task->tgid);
 		slot->sleep_flags = RP_SLEEP_FULL_STACK;
 	}
-	slot->out_ns = now;
+	slot->run_delay = run_delay_of(task);
+	slot->out_clock = clock;
 }
 
-/* False: the ring is full. */
+/* Times of the scheduler's clock, `clock` fresh. False: the ring is full. */
 static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct *task, u64 out, u64 wake,
-				       u64 now, u32 waker_id, u32 context)
+				       u64 in, u64 clock, u32 waker_id, u32 context)
 {
 	struct rp_sleep record = {};
+	u64 offset = measure_clock_offset(bpf_ktime_get_ns(), clock);
 
 	record.header.type = RP_SLEEP;
 	record.header.task_id = slot->task_id;
-	record.out_ns = out;
-	record.wake_ns = wake;
-	record.in_ns = now;
+	record.out_ns = out + offset;
+	record.wake_ns = wake + offset;
+	record.in_ns = in + offset;
 	record.kernel_stack = slot->kernel_stack;
 	record.user_stack = slot->user_stack;
 	record.waker_id = waker_id;
 	record.waker_context = context;
 	record.state = slot->state;
 	record.flags = slot->sleep_flags;
-	kernel_entry(task, &record.user_ip, &record.syscall);
-	if (!record.kernel_stack) {
-		record.kernel_stack = sleeper_kernel_stack(task, BUFFER_SWITCH);
-		record.flags &= ~RP_SLEEP_FULL_STACK;
+	record.syscall = -1;
+	if (in == clock) {
+		/* About to be switched in: it still is where it slept. */
+		kernel_entry(task, &record.user_ip, &record.syscall);
+		if (!record.kernel_stack) {
+			record.kernel_stack = sleeper_kernel_stack(task, BUFFER_SWITCH);
+			record.flags &= ~RP_SLEEP_FULL_STACK;
+		}
 	}
 	return send(&record, sizeof(record), RP_LOST_SLEEP);
 }
 
-static __always_inline void end_sleep(struct rp_slot *slot, struct task_struct *task, u64 now)
+static __always_inline void end_sleep(struct rp_slot *slot, struct task_struct *task, u64 clock)
 {
-	u64 out = slot->out_ns, wake = now;
-	u32 waker_id = 0, context = RP_CONTEXT_UNKNOWN, seen = slot->wake_pending;
+	u64 out = slot->out_clock, wake = clock;
+	u32 waker_id = 0, context = RP_CONTEXT_UNKNOWN;
 
-	slot->out_ns = 0;
-	if (seen) {
+	slot->out_clock = 0;
+	if (slot->wake_pending) {
 		slot->wake_pending = 0;
 		waker_id = slot->waker_id;
 		context = slot->waker_context;
-		wake = slot->wake_ns;
+		wake = wake_clock_of(task, slot, clock);
 		/* A wakeup may race the switch-out and come first. */
 		if (wake < out)
 			wake = out;
-		if (wake > now)
-			wake = now;
+		if (wake > clock)
+			wake = clock;
 	}
 	if (wake - out >= min_sleep_ns || slot->marked_lock) {
-		if (send_sleep(slot, task, out, wake, now, waker_id, context))
+		if (send_sleep(slot, task, out, wake, clock, clock, waker_id, context))
 			return;
 		/* Lost as a record, kept in the totals. */
 	}
@@ -96,35 +103,29 @@ static __always_inline void end_sleep(struct rp_slot *slot, struct task_struct *
 /*
  * Some kernels never report certain threads as `prev` (measured on 6.18), so that the switch-in of whoever
  * follows them is missing, too. Such a task is found when it leaves the CPU again: its sleep ended at the
- * wakeup, when it ran again is unknown, and its stack is gone unless it was taken at switch-out.
+ * wakeup, and its stack is gone unless it was taken at switch-out.
  */
-static __noinline __attribute__((unused)) int end_unseen_sleep(struct rp_slot *slot)
+static __noinline __attribute__((unused)) int end_unseen_sleep(struct rp_slot *slot, struct task_struct *task,
+							       u64 clock)
 {
-	struct rp_sleep record = {};
+	u64 out, wake;
 
 	if (!slot)
 		return 0;
-	record.out_ns = slot->out_ns;
-	slot->out_ns = 0;
+	out = slot->out_clock;
+	slot->out_clock = 0;
 	if (!slot->wake_pending)
 		return 0;
 	slot->wake_pending = 0;
-	record.wake_ns = slot->wake_ns < record.out_ns ? record.out_ns : slot->wake_ns;
-	record.in_ns = record.wake_ns;
-	if (record.wake_ns - record.out_ns >= min_sleep_ns || slot->marked_lock) {
-		record.header.type = RP_SLEEP;
-		record.header.task_id = slot->task_id;
-		record.kernel_stack = slot->kernel_stack;
-		record.user_stack = slot->user_stack;
-		record.waker_id = slot->waker_id;
-		record.waker_context = slot->waker_context;
-		record.state = slot->state;
-		record.flags = slot->sleep_flags;
-		record.syscall = -1;
-		if (send(&record, sizeof(record), RP_LOST_SLEEP))
-			return 0;
-	}
-	pair_count(slot, slot->waker_id, slot->waker_context, 1, record.wake_ns - record.out_ns);
+	wake = past_wake_clock_of(task, slot);
+	if (wake < out)
+		wake = out;
+	if (wake > clock)
+		wake = clock;
+	if ((wake - out >= min_sleep_ns || slot->marked_lock) &&
+	    send_sleep(slot, task, out, wake, wake, clock, slot->waker_id, slot->waker_context))
+		return 0;
+	pair_count(slot, slot->waker_id, slot->waker_context, 1, wake - out);
 	return 0;
 }
 
@@ -152,28 +153,30 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 {
 	struct rp_slot *slot;
 	u32 prev_tid = prev->pid, next_tid = next->pid;
-	u64 now;
+	u64 clock;
 
 	if (!enabled)
 		return 0;
-	now = bpf_ktime_get_ns();
+	clock = switch_clock(next);
+	if (!clock_offset)
+		measure_clock_offset(bpf_ktime_get_ns(), clock);
 	/* A preempted task does not sleep, whatever state it was about to sleep in. */
 	if (prev_tid && prev_state != TASK_RUNNING && !preempt) {
 		slot = slot_of(prev, prev_tid);
 		if (slot) {
-			if (slot->out_ns)
-				end_unseen_sleep(slot);
+			if (slot->out_clock)
+				end_unseen_sleep(slot, prev, clock);
 			if (prev_state & TASK_DEAD)
 				slot_free(slot, prev);
 			else
-				begin_sleep(ctx, slot, prev, prev_state, now);
+				begin_sleep(ctx, slot, prev, prev_state, clock);
 		}
 	}
 	if (next_tid) {
 		slot = slot_of(next, next_tid);
 		if (slot) {
-			if (slot->out_ns)
-				end_sleep(slot, next, now);
+			if (slot->out_clock)
+				end_sleep(slot, next, clock);
 			note_cpu(slot);
 		}
 	}
@@ -231,7 +234,8 @@ static __always_inline int waking(struct task_struct *task, struct task_struct *
 			slot->waker_id = waker->task_id;
 	}
 	slot->waker_context = context;
-	slot->wake_ns = bpf_ktime_get_ns();
+	if (!has_queue_clock())
+		slot->wake_clock = bpf_ktime_get_ns();
 	slot->wake_pending = 1;
 	return 0;
 }

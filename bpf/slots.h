@@ -82,7 +82,8 @@ static __noinline struct rp_slot *slot_claim_by_tid(struct task_struct *task, u3
 			continue;
 		if (__sync_val_compare_and_swap(&slot->tid, 0, tid) != 0)
 			continue;
-		slot->out_ns = 0;
+		slot->out_clock = 0;
+		slot->run_delay = 0;
 		slot->wake_pending = 0;
 		slot->node_migrations = 0;
 		slot->last_cpu = ~0U;

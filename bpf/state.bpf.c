@@ -22,6 +22,7 @@ const volatile rp_u32 node_count = 1;
 volatile rp_u32 enabled = 0;
 volatile rp_u32 snapshot_flags = 0;
 volatile rp_u64 start_ns = 0;
+volatile rp_u64 clock_offset = 0;
 volatile rp_u64 code_address = 0;
 rp_u32 last_task_id = 0;
 

@@ -130,6 +130,7 @@ extern const volatile rp_u32 node_count;
 extern volatile rp_u32 enabled;
 extern volatile rp_u32 snapshot_flags;
 extern volatile rp_u64 start_ns;
+extern volatile rp_u64 clock_offset; /* CLOCK_MONOTONIC minus the scheduler's clock, see clock.h */
 extern volatile rp_u64 code_address; /* what read_kernel_code reads */
 
 extern rp_u32 last_task_id;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* The life of tasks, and the iterator that reads all of them: counters, and where each one that sleeps is. */
+#include "clock.h"
 #include "slots.h"
 
 SEC("tp_btf/sched_process_fork")
@@ -127,18 +128,19 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 		head->frames = (u32)bytes / sizeof(u64);
 	}
 	if ((snapshot_flags & RP_SNAPSHOT_START) && head->state != TASK_RUNNING && !head->on_cpu &&
-	    !slot->out_ns) {
+	    !slot->out_clock) {
 		/* It may wake up this very moment: then it is on a CPU or runnable by now, and the sleep is
 		 * not ours. */
 		slot->state = head->state;
 		slot->sleep_flags = RP_SLEEP_BEFORE;
 		slot->kernel_stack = 0;
 		slot->user_stack = 0;
-		slot->out_ns = start_ns;
+		slot->run_delay = run_delay_of(task);
+		slot->out_clock = start_ns - clock_offset;
 		if (task->on_cpu || task->__state == TASK_RUNNING)
-			slot->out_ns = 0;
+			slot->out_clock = 0;
 	}
-	head->out_ns = slot->out_ns;
+	head->out_ns = slot->out_clock ? slot->out_clock + clock_offset : 0;
 	head->kernel_stack = slot->kernel_stack;
 	head->user_stack = slot->user_stack;
 	head->sleep_flags = slot->sleep_flags;

@@ -244,8 +244,9 @@ RP_ASSERT_SIZE(struct rp_pending_wait, 64);
 struct rp_slot {
   rp_u32 tid; /* 0 = free */
   rp_u32 task_id;
-  rp_u64 out_ns;  /* 0 = not asleep */
-  rp_u64 wake_ns; /* of the latest wakeup; meaningful with wake_pending */
+  rp_u64 out_clock;  /* switch-out, scheduler's clock (bpf/clock.h); 0 = not asleep */
+  rp_u64 wake_clock; /* of the latest wakeup, where the kernel does not keep it; meaningful with wake_pending */
+  rp_u64 run_delay;  /* sched_info.run_delay at switch-out */
   rp_u32 waker_id;
   rp_u32 state;
   rp_u8 waker_context;
@@ -261,7 +262,7 @@ struct rp_slot {
   rp_u64 kernel_stack; /* of the present sleep, when taken at switch-out */
   rp_u64 user_stack;
   struct rp_pending_wait waits[RP_WAIT_DEPTH];
-  rp_u64 pad[5]; /* whole cache lines: neighbours belong to other tasks */
+  rp_u64 pad[4]; /* whole cache lines: neighbours belong to other tasks */
 };
 RP_ASSERT_SIZE(struct rp_slot, 320);
 

@@ -180,6 +180,8 @@ Status Recorder::Impl::start() {
     writer_->on_probe(probe);
   }
   bpf_->start(start_ns_);
+  // At the first switch the programs learn how far their two clocks are apart: make one.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const Result<std::vector<Seen>> seen = read_tasks(RP_SNAPSHOT_START | RP_SNAPSHOT_STACKS);
   if (!seen) return seen.error();
   // The iterator has introduced every task through the rings.
