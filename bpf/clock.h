@@ -61,11 +61,17 @@ static __always_inline u64 past_wake_clock_of(struct task_struct *task, const st
 	return with_info->sched_info.last_arrival - (with_info->sched_info.run_delay - slot->run_delay);
 }
 
-/* CLOCK_MONOTONIC minus the scheduler's clock, where the latter is fresh; kept for those who have it not. */
-static __always_inline u64 measure_clock_offset(u64 monotonic, u64 clock)
+/*
+ * CLOCK_MONOTONIC minus the scheduler's clock, `clock` fresh. Measured anew after a millisecond:
+ * CLOCK_MONOTONIC is slewed by at most 500 ppm, half a microsecond in that time.
+ */
+static __always_inline u64 clock_offset_at(u64 clock)
 {
 	if (!has_queue_clock())
 		return 0;
-	clock_offset = monotonic - clock;
+	if (clock - clock_measured > 1000000) {
+		clock_offset = bpf_ktime_get_ns() - clock;
+		clock_measured = clock;
+	}
 	return clock_offset;
 }

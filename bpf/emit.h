@@ -32,18 +32,33 @@ static __always_inline bool send(const void *record, u64 size, u32 loss_class)
 	return false;
 }
 
-/* Multiply-rotate over the words; 0 is kept for "no stack". */
+/* Multiply-rotate over 64-bit words; 0 is kept for "no stack". */
+static __always_inline u64 hash_begin(u64 seed)
+{
+	return seed ^ 0x9e3779b97f4a7c15ULL;
+}
+
+static __always_inline u64 hash_add(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+	return hash ^ (hash >> 32);
+}
+
+static __always_inline u64 hash_end(u64 hash)
+{
+	return hash ? hash : 1;
+}
+
 static __always_inline u64 hash_words(const u64 *words, u32 count, u64 seed)
 {
-	u64 hash = seed ^ 0x9e3779b97f4a7c15ULL;
+	u64 hash = hash_begin(seed);
 
 	for (u32 i = 0; i < RP_KERNEL_FRAMES; i++) {
 		if (i >= count)
 			break;
-		hash = (hash ^ words[i]) * 0xff51afd7ed558ccdULL;
-		hash ^= hash >> 32;
+		hash = hash_add(hash, words[i]);
 	}
-	return hash ? hash : 1;
+	return hash_end(hash);
 }
 
 static __always_inline struct stack_buffer *stack_buffer(u32 use)
@@ -125,17 +140,6 @@ static __always_inline u64 own_user_stack(void *ctx, u32 use, u32 task_id, u32 p
 		buffer, RP_USER_STACK, task_id,
 		hash_words(buffer->words, count * (sizeof(struct rp_user_frame) / sizeof(u64)), pid), count,
 		sizeof(struct rp_user_frame), 0);
-}
-
-/* The stack a switched-out task sleeps in. The kernel leaves out frames of .sched.text there. */
-static __always_inline u64 sleeper_kernel_stack(struct task_struct *task, u32 use)
-{
-	struct stack_buffer *buffer = stack_buffer(use);
-
-	if (!buffer)
-		return 0;
-	return send_kernel_stack(buffer, bpf_get_task_stack(task, buffer->kernel, sizeof(buffer->kernel), 0),
-				 0);
 }
 
 /* Where a user task entered the kernel: its innermost user address and the system call. */

@@ -6,6 +6,7 @@
  */
 #include "clock.h"
 #include "slots.h"
+#include "stack_cache.h"
 
 static __always_inline bool is_uninterruptible(u32 state)
 {
@@ -50,7 +51,7 @@ static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct 
 				       u64 in, u64 clock, u32 waker_id, u32 context)
 {
 	struct rp_sleep record = {};
-	u64 offset = measure_clock_offset(bpf_ktime_get_ns(), clock);
+	u64 offset = clock_offset_at(clock);
 
 	record.header.type = RP_SLEEP;
 	record.header.task_id = slot->task_id;
@@ -68,7 +69,7 @@ static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct 
 		/* About to be switched in: it still is where it slept. */
 		kernel_entry(task, &record.user_ip, &record.syscall);
 		if (!record.kernel_stack) {
-			record.kernel_stack = sleeper_kernel_stack(task, BUFFER_SWITCH);
+			record.kernel_stack = sleeper_kernel_stack(slot, task, BUFFER_SWITCH);
 			record.flags &= ~RP_SLEEP_FULL_STACK;
 		}
 	}
@@ -159,7 +160,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		return 0;
 	clock = switch_clock(next);
 	if (!clock_offset)
-		measure_clock_offset(bpf_ktime_get_ns(), clock);
+		clock_offset_at(clock);
 	/* A preempted task does not sleep, whatever state it was about to sleep in. */
 	if (prev_tid && prev_state != TASK_RUNNING && !preempt) {
 		slot = slot_of(prev, prev_tid);

@@ -84,6 +84,8 @@ static __noinline struct rp_slot *slot_claim_by_tid(struct task_struct *task, u3
 			continue;
 		slot->out_clock = 0;
 		slot->run_delay = 0;
+		slot->cached_frames = 0;
+		slot->cached_hash = 0;
 		slot->wake_pending = 0;
 		slot->node_migrations = 0;
 		slot->last_cpu = ~0U;

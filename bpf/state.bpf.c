@@ -9,6 +9,7 @@ struct seen_stacks_map seen_stacks SEC(".maps");
 struct lost_map lost SEC(".maps");
 struct lock_states_map lock_states SEC(".maps");
 struct stack_buffers_map stack_buffers SEC(".maps");
+struct stack_copies_map stack_copies SEC(".maps");
 struct snapshot_buffers_map snapshot_buffers SEC(".maps");
 struct preempt_counts_map preempt_counts SEC(".maps");
 struct nodes_map nodes SEC(".maps");
@@ -23,6 +24,7 @@ volatile rp_u32 enabled = 0;
 volatile rp_u32 snapshot_flags = 0;
 volatile rp_u64 start_ns = 0;
 volatile rp_u64 clock_offset = 0;
+volatile rp_u64 clock_measured = 0;
 volatile rp_u64 code_address = 0;
 rp_u32 last_task_id = 0;
 

@@ -81,6 +81,19 @@ struct stack_buffers_map {
 	__type(value, struct stack_buffer);
 };
 
+/* A sleeper's stack as it lies in memory, see stack_cache.h. */
+struct stack_copy {
+	u64 found; /* return addresses, while it is searched */
+	u64 words[RP_CACHED_STACK_BYTES / sizeof(u64)];
+};
+
+struct stack_copies_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_copy);
+};
+
 struct snapshot_buffer {
 	struct rp_snapshot head;
 	u64 frames[RP_KERNEL_FRAMES];
@@ -116,6 +129,7 @@ extern struct seen_stacks_map seen_stacks SEC(".maps");
 extern struct lost_map lost SEC(".maps");
 extern struct lock_states_map lock_states SEC(".maps");
 extern struct stack_buffers_map stack_buffers SEC(".maps");
+extern struct stack_copies_map stack_copies SEC(".maps");
 extern struct snapshot_buffers_map snapshot_buffers SEC(".maps");
 extern struct nodes_map nodes SEC(".maps");
 
@@ -130,8 +144,9 @@ extern const volatile rp_u32 node_count;
 extern volatile rp_u32 enabled;
 extern volatile rp_u32 snapshot_flags;
 extern volatile rp_u64 start_ns;
-extern volatile rp_u64 clock_offset; /* CLOCK_MONOTONIC minus the scheduler's clock, see clock.h */
-extern volatile rp_u64 code_address; /* what read_kernel_code reads */
+extern volatile rp_u64 clock_offset;   /* CLOCK_MONOTONIC minus the scheduler's clock, see clock.h */
+extern volatile rp_u64 clock_measured; /* when clock_offset was, by the scheduler's clock */
+extern volatile rp_u64 code_address;   /* what read_kernel_code reads */
 
 extern rp_u32 last_task_id;
 

@@ -34,6 +34,8 @@ enum {
   RP_MAX_RINGS = 64,
   RP_MAX_CPUS = 4096,
   RP_CODE_BYTES = 64,
+  RP_CACHED_FRAMES = 16,        /* deepest kernel stack that a slot remembers */
+  RP_CACHED_STACK_BYTES = 2048, /* as far from the stack pointer as its frames may lie */
 };
 
 enum rp_record_type {
@@ -262,9 +264,16 @@ struct rp_slot {
   rp_u64 kernel_stack; /* of the present sleep, when taken at switch-out */
   rp_u64 user_stack;
   struct rp_pending_wait waits[RP_WAIT_DEPTH];
-  rp_u64 pad[4]; /* whole cache lines: neighbours belong to other tasks */
+
+  /* The last kernel stack of a deferred sleep, see bpf/stack_cache.h. */
+  rp_u64 cached_hash;
+  rp_u32 cached_frames; /* 0 = none */
+  rp_u32 cached_bytes;  /* from the stack pointer to the last but one return address */
+  rp_u64 cached_top;    /* bytes from the outermost return address to the end of the stack */
+  rp_u16 cached_offsets[RP_CACHED_FRAMES];
+  rp_u64 pad[5]; /* whole cache lines: neighbours belong to other tasks */
 };
-RP_ASSERT_SIZE(struct rp_slot, 320);
+RP_ASSERT_SIZE(struct rp_slot, 384);
 
 /* One contended lock now: who was seen to hold it, and how many wait. */
 struct rp_lock_state {

@@ -33,7 +33,7 @@ constexpr auto kCheckpointInterval = std::chrono::seconds(1);
 constexpr int kCheckpointShare = 100;  // a checkpoint may take one part in so many of the time
 constexpr auto kStatsFirst = std::chrono::seconds(1);
 constexpr auto kStatsInterval = std::chrono::seconds(10);
-constexpr auto kStatsWindow = std::chrono::milliseconds(100);
+constexpr auto kStatsWindow = std::chrono::milliseconds(20);
 constexpr auto kSymbolBudget = std::chrono::milliseconds(600);
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -56,20 +56,19 @@ std::uint64_t own_cpu_ns() {
 class ProgramTime {
  public:
   explicit ProgramTime(const BpfSession& bpf) : bpf_(bpf) {}
-  ~ProgramTime() { close_window(); }
-  ProgramTime(const ProgramTime&) = delete;
-  ProgramTime& operator=(const ProgramTime&) = delete;
 
+  // Blocks for a window when one is due.
   void tick(Clock::time_point now, Clock::time_point started) {
-    if (fd_ >= 0 && now - opened_ >= kStatsWindow) {
-      measured_ns_ += static_cast<double>(bpf_.program_run_ns() - before_ns_);
-      window_ns_ += static_cast<double>(std::chrono::nanoseconds(now - opened_).count());
-      close_window();
-    } else if (fd_ < 0 && now - started >= kStatsFirst && (window_ns_ == 0 || now - opened_ >= kStatsInterval)) {
-      before_ns_ = bpf_.program_run_ns();
-      opened_ = now;
-      fd_ = bpf_enable_stats(BPF_STATS_RUN_TIME);
-    }
+    const bool due = window_ns_ == 0 ? now - started >= kStatsFirst : now - opened_ >= kStatsInterval;
+    if (!due) return;
+    const std::uint64_t before = bpf_.program_run_ns();
+    opened_ = Clock::now();
+    const int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+    if (fd < 0) return;
+    std::this_thread::sleep_for(kStatsWindow);
+    close(fd);
+    window_ns_ += static_cast<double>(std::chrono::nanoseconds(Clock::now() - opened_).count());
+    measured_ns_ += static_cast<double>(bpf_.program_run_ns() - before);
   }
   [[nodiscard]] std::uint64_t estimate_ns(std::int64_t duration_ns) const {
     if (window_ns_ == 0) return kUnknownCount;
@@ -77,14 +76,8 @@ class ProgramTime {
   }
 
  private:
-  void close_window() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
   const BpfSession& bpf_;
-  int fd_ = -1;
   Clock::time_point opened_;
-  std::uint64_t before_ns_ = 0;
   double measured_ns_ = 0;
   double window_ns_ = 0;
 };
