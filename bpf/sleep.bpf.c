@@ -27,6 +27,7 @@ static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct 
 					u64 clock)
 {
 	struct rp_pending_wait *wait = current_wait(slot);
+	u64 user_ip;
 
 	slot->state = state;
 	slot->sleep_flags = 0;
@@ -42,6 +43,8 @@ static __always_inline void begin_sleep(void *ctx, struct rp_slot *slot, struct 
 			slot->user_stack = own_user_stack(ctx, BUFFER_SWITCH, slot->task_id, task->tgid);
 		slot->sleep_flags = RP_SLEEP_FULL_STACK;
 	}
+	if (slot->sleep_flags)
+		kernel_entry(task, &user_ip, &slot->syscall);
 	slot->run_delay = run_delay_of(task);
 	slot->out_clock = clock;
 }
@@ -64,7 +67,7 @@ static __always_inline bool send_sleep(struct rp_slot *slot, struct task_struct 
 	record.waker_context = context;
 	record.state = slot->state;
 	record.flags = slot->sleep_flags;
-	record.syscall = -1;
+	record.syscall = record.flags & RP_SLEEP_FULL_STACK ? slot->syscall : -1;
 	if (in == clock) {
 		/* About to be switched in: it still is where it slept. */
 		kernel_entry(task, &record.user_ip, &record.syscall);

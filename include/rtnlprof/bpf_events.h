@@ -267,11 +267,13 @@ struct rp_slot {
 
   /* The last kernel stack of a deferred sleep, see bpf/stack_cache.h. */
   rp_u64 cached_hash;
+  rp_u64 cached_top;    /* bytes from the outermost return address to the end of the stack */
   rp_u32 cached_frames; /* 0 = none */
   rp_u32 cached_bytes;  /* from the stack pointer to the last but one return address */
-  rp_u64 cached_top;    /* bytes from the outermost return address to the end of the stack */
   rp_u16 cached_offsets[RP_CACHED_FRAMES];
-  rp_u64 pad[5]; /* whole cache lines: neighbours belong to other tasks */
+
+  rp_s32 syscall; /* of a sleep whose stack was taken at switch-out; -1 = none */
+  rp_u32 pad[9];  /* whole cache lines: neighbours belong to other tasks */
 };
 RP_ASSERT_SIZE(struct rp_slot, 384);
 

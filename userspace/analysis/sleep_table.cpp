@@ -18,6 +18,12 @@ std::optional<double> ratio(std::uint64_t part, const std::optional<std::uint64_
   return static_cast<double>(part) / static_cast<double>(*whole);
 }
 
+// One that is unknown (-1) may have been the other; two different ones are mixed.
+std::int32_t common_syscall(std::int32_t one, std::int32_t other) {
+  if (one == other || other == -1) return one;
+  return one == -1 ? other : SleepTable::kMixedSyscalls;
+}
+
 std::string syscall_text(std::int32_t syscall, const SleepTableOptions& options) {
   if (syscall < 0) return {};
   if (syscall >= kNamedSyscalls) return (*options.syscall_names)[static_cast<std::size_t>(syscall - kNamedSyscalls)];
@@ -78,7 +84,7 @@ std::vector<SleepStack> stack_table(const SleepTable::Row* begin, const SleepTab
         by_list.try_emplace({stacks.kernel(row->kernel_stack).list, user}, Merged{{}, row->syscall, row->state});
     Merged& merged = place->second;
     merged.sum.add(row->sum);
-    if (merged.syscall != row->syscall) merged.syscall = SleepTable::kMixedSyscalls;
+    merged.syscall = common_syscall(merged.syscall, row->syscall);
     if (merged.state != row->state) merged.state = '?';
   }
   std::vector<SleepStack> table;
@@ -116,7 +122,7 @@ void SleepTable::add(TaskNo task, const Sleep& sleep, std::uint64_t duration_ns,
     value.syscall = syscall;
     value.state = sleep.state;
   }
-  if (value.syscall != syscall) value.syscall = kMixedSyscalls;
+  value.syscall = common_syscall(value.syscall, syscall);
   if (value.state != sleep.state) value.state = '?';
   value.sum.add(duration_ns);
 }

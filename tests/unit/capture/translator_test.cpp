@@ -21,10 +21,10 @@ class Batch {
     head.header.type = RP_KERNEL_STACK;
     head.hash = hash;
     head.count = static_cast<std::uint32_t>(addresses.size());
-    std::vector<std::byte> bytes(sizeof(head) + addresses.size() * 8);
-    std::memcpy(bytes.data(), &head, sizeof(head));
-    std::memcpy(bytes.data() + sizeof(head), addresses.data(), addresses.size() * 8);
-    return add_bytes(bytes.data(), bytes.size());
+    std::vector<std::byte> record(sizeof(head) + addresses.size() * 8);
+    std::memcpy(record.data(), &head, sizeof(head));
+    std::memcpy(record.data() + sizeof(head), addresses.data(), addresses.size() * 8);
+    return add_bytes(record.data(), record.size());
   }
   Batch& add_bytes(const void* data, std::size_t size) {
     const auto length = static_cast<std::uint32_t>(size);
