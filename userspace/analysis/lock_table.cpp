@@ -24,10 +24,10 @@ void LockTable::add_wait(const Wait& wait, TaskNo task, TaskNo owner) {
   if (task >= recent_.size() || record.lock == kNoLock) return;
   const RecentSleeps::Item* last = nullptr;
   for (const RecentSleeps::Item& item : recent_[task].items) {
-    if (item.wake_ns <= item.out_ns || item.out_ns < record.begin_ns || item.wake_ns > record.end_ns) continue;
+    if (item.wake_ns <= item.out_ns || item.out_ns < record.begin_ns || item.out_ns >= record.end_ns) continue;
     if (last == nullptr || item.wake_ns > last->wake_ns) last = &item;
   }
-  if (last != nullptr) add_release(record, last->waker, last->wake_ns);
+  if (last != nullptr) add_release(record, last->waker, std::min(last->wake_ns, record.end_ns));
 }
 
 void LockTable::add_hold(const Hold& hold, TaskNo task) {
@@ -166,13 +166,17 @@ void LockTable::match_sleeps() {
   // Sleeps are given back as they turn into waits: with millions of them both at once would be too much.
   for (; !sleeps_.empty(); sleeps_.pop_front()) {
     const SleepRecord& sleep = sleeps_.front();
-    // A task waits for one lock at a time, so its spans do not overlap: skip what ended before this sleep began.
+    // A task waits for one lock at a time, so its spans do not overlap: skip what ended before this sleep began. A
+    // sleep that begins in a wait also ends in it, whatever the times say: the two may be of different clocks.
     while (next < spans.size() &&
-           (spans[next].task < sleep.task || (spans[next].task == sleep.task && spans[next].end_ns < sleep.wake_ns))) {
+           (spans[next].task < sleep.task || (spans[next].task == sleep.task && spans[next].end_ns <= sleep.out_ns))) {
       ++next;
     }
     if (next < spans.size() && spans[next].task == sleep.task && spans[next].begin_ns <= sleep.out_ns) {
-      if (spans[next].wait != kUnfinished) add_release(waits_[spans[next].wait], sleep.waker, sleep.wake_ns);
+      if (spans[next].wait != kUnfinished) {
+        const WaitRecord& wait = waits_[spans[next].wait];
+        add_release(wait, sleep.waker, std::min(sleep.wake_ns, wait.end_ns));
+      }
       continue;
     }
     if (!sleep.slow_path) continue;
