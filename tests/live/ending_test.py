@@ -61,7 +61,7 @@ class EndingTest(LiveTest):
         # Without this machine's /proc and /sys the kernel frames still have names.
         elsewhere = subprocess.run(
             ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && mount -t tmpfs none /sys && '
-             'exec "$0" report "$1" --format folded', RTNLPROF, self.path("r.rtnl")],
+             'exec "$0" report "$1" --format text', RTNLPROF, self.path("r.rtnl")],
             capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(elsewhere.returncode, 0, elsewhere.stderr)
         self.assertRegex(elsewhere.stdout, r"rtnetlink_rcv_msg|devinet_ioctl|rtnl_newlink")

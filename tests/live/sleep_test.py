@@ -28,10 +28,10 @@ class SleepTest(LiveTest):
             shown = task(report, victim["tid"])
             self.assertEqual((shown["pid"], shown["comm"]), (victim["pid"], victim["comm"]))
             stacks = [stack for stack in shown["sleep_stacks"]
-                      if stack["syscall"] == victim["syscall"] or not stack["kernel"]]
+                      if stack["syscall"] == victim["syscall"] or self.is_unknown(stack)]
             self.assertEqual(sum(stack["count"] for stack in stacks), victim["count"], shown["sleep_stacks"])
             total = sum(stack["total_ns"] for stack in stacks)
-            self.assert_near(total, victim["total_ns"], 0.02, victim["comm"])
+            self.check_total(victim, total)
             self.assertGreaterEqual(shown["scheduler"]["sleep_ns"], total)
             self.assertGreaterEqual(shown["scheduler"]["sleeps"], victim["count"])
             sleeps = [event for event in events if event["type"] == "sleep" and event["tid"] == victim["tid"]
@@ -40,6 +40,19 @@ class SleepTest(LiveTest):
             self.assertEqual(len(sleeps), victim["count"])
             self.assertEqual({sleep["state"] for sleep in sleeps}, {victim["state"]})
             self.check_wakers(victim, shown, sleeps)
+
+    @staticmethod
+    def is_unknown(stack):
+        """The row of sleeps that have no stack, but not the one of those too short to have one."""
+        return not stack["kernel"] and not stack.get("label", "").startswith("(shorter")
+
+    def check_total(self, victim, total):
+        if not victim["asked_ns"]:
+            self.assert_near(total, victim["total_ns"], 0.02, victim["comm"])
+            return
+        # The victim's own clock stops only when it has a CPU again, which may take long on a busy machine.
+        self.assertGreaterEqual(total, 0.98 * victim["asked_ns"])
+        self.assertLessEqual(total, 1.02 * max(victim["asked_ns"], victim["total_ns"]))
 
     def check_wakers(self, victim, shown, sleeps):
         if victim["wakers"][0]["context"] == "interrupt":

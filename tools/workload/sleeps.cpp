@@ -88,6 +88,7 @@ void sleep_by_timer(Stage& stage, const std::string& kind, const SleepOptions& o
       clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
     }
     book_sleep(victim, now_ns() - began);
+    victim.asked_ns += options.sleep_ns;
   }
 }
 
@@ -212,6 +213,7 @@ nlohmann::json victim_json(const Victim& victim) {
           {"count", victim.count},
           {"total_ns", victim.total_ns},
           {"max_ns", victim.max_ns},
+          {"asked_ns", victim.asked_ns},
           {"wakers", wakers}};
 }
 

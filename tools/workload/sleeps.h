@@ -27,6 +27,7 @@ struct Victim {
   std::int32_t count;
   std::int64_t total_ns;  // from just before the system call to just before the waker's wakeup (timer: to its return)
   std::int64_t max_ns;
+  std::int64_t asked_ns;  // timer: what the sleeps were to last; total_ns has the time to get a CPU again on top
   char waker_comm[16];
   std::int32_t wakers;
   std::int32_t waker_tids[kMaxSleeps];
