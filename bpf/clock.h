@@ -10,14 +10,14 @@
  * last_queued starts anew when a queued task moves to another CPU, and what it has waited until then is added
  * to run_delay: so the wakeup was at last_queued minus what run_delay has grown by since the switch-out.
  *
- * Kernels without CONFIG_FAIR_GROUP_SCHED or CONFIG_SCHED_INFO: bpf_ktime_get_ns() at both ends, and the
- * offset is 0.
+ * Where the scheduler's clocks of two CPUs may differ (no stable TSC), and on kernels without
+ * CONFIG_FAIR_GROUP_SCHED or CONFIG_SCHED_INFO: bpf_ktime_get_ns() at both ends, and the offset is 0.
  */
 #include "state.h"
 
 static __always_inline bool has_queue_clock(void)
 {
-	return bpf_core_field_exists(struct sched_entity___group, cfs_rq) &&
+	return clocks_agree && bpf_core_field_exists(struct sched_entity___group, cfs_rq) &&
 	       bpf_core_field_exists(struct cfs_rq___any, rq) &&
 	       bpf_core_field_exists(struct task_struct___sched_info, sched_info.last_queued);
 }

@@ -19,6 +19,7 @@ const volatile rp_u32 ring_mask = 0;
 const volatile rp_u64 min_sleep_ns = 1000000;
 const volatile rp_u64 wakeup_threshold = 65536;
 const volatile rp_u32 node_count = 1;
+const volatile rp_u32 clocks_agree = 0;
 
 volatile rp_u32 enabled = 0;
 volatile rp_u32 snapshot_flags = 0;

@@ -139,6 +139,7 @@ extern const volatile rp_u32 ring_mask;	       /* number of rings - 1 */
 extern const volatile rp_u64 min_sleep_ns;     /* shorter sleeps are only counted */
 extern const volatile rp_u64 wakeup_threshold; /* bytes in a ring that are worth waking the reader for */
 extern const volatile rp_u32 node_count;
+extern const volatile rp_u32 clocks_agree; /* the scheduler's clocks of all CPUs, see clock.h */
 
 /* Written by the collector while the programs run. */
 extern volatile rp_u32 enabled;

@@ -66,6 +66,10 @@ bool kernel_lists_symbol(std::string_view name) {
   return found;
 }
 
+// Whether sched_clock_cpu() is the same on all CPUs: it is where the kernel trusts the TSC (sched_clock_stable(),
+// kernel/sched/clock.c), and on arm64's architected timer. Elsewhere CPUs may be a tick apart.
+bool clocks_agree(const std::string& clocksource) { return clocksource == "tsc" || clocksource == "arch_sys_counter"; }
+
 Error explain_load_failure(int err, const std::string& log) {
   if (err == EPERM || err == EACCES) {
     const std::vector<std::string> missing = missing_capabilities(read_capabilities());
@@ -122,6 +126,7 @@ Result<std::unique_ptr<BpfSession>> BpfSession::load(const BpfOptions& options) 
   skeleton->rodata->min_sleep_ns = options.min_sleep_ns;
   skeleton->rodata->wakeup_threshold = session->ring_bytes_ / 8;
   skeleton->rodata->node_count = session->node_count_;
+  skeleton->rodata->clocks_agree = clocks_agree(facts.clocksource) && !listed(options.disable, "queue_clock") ? 1 : 0;
   bpf_map__set_max_entries(skeleton->maps.task_slots, slots);
   bpf_map__set_max_entries(skeleton->maps.rings, rings.rings);
   session->ring_fds_.assign(rings.rings, -1);

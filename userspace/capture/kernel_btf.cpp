@@ -33,10 +33,21 @@ bool KernelBtf::has_field(const std::string& structure, const std::string& field
 std::optional<std::uint64_t> KernelBtf::field_offset(const std::string& structure, const std::string& field) const {
   const int id = btf__find_by_name_kind(btf_.get(), structure.c_str(), BTF_KIND_STRUCT);
   if (id <= 0) return std::nullopt;
-  const btf_type* type = btf__type_by_id(btf_.get(), static_cast<__u32>(id));
+  return offset_in(static_cast<std::uint32_t>(id), field, 0);
+}
+
+// Members of unnamed structs and unions count as the structure's own, as in C.
+std::optional<std::uint64_t> KernelBtf::offset_in(std::uint32_t id, const std::string& field, int depth) const {
+  constexpr int kDeepest = 8;
+  const btf_type* type = btf__type_by_id(btf_.get(), id);
+  if (type == nullptr || !btf_is_composite(type) || depth > kDeepest) return std::nullopt;
   for (__u32 i = 0; i < btf_vlen(type); ++i) {
-    const std::string_view name = btf__name_by_offset(btf_.get(), btf_members(type)[i].name_off);
-    if (name == field) return btf_member_bit_offset(type, i) / 8;
+    const btf_member& member = btf_members(type)[i];
+    const std::string_view name = btf__name_by_offset(btf_.get(), member.name_off);
+    const std::uint64_t offset = btf_member_bit_offset(type, i) / 8;
+    if (name == field) return offset;
+    if (!name.empty()) continue;
+    if (const auto inner = offset_in(member.type, field, depth + 1)) return offset + *inner;
   }
   return std::nullopt;
 }

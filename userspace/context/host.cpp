@@ -110,6 +110,7 @@ KernelFacts read_kernel_facts(const std::string& root) {
   facts.pid_max = read_number(kernel + "pid_max", std::int64_t{-1});
   facts.threads = threads_of_loadavg(read_line(root + "/proc/loadavg"));
   facts.has_btf = access((root + "/sys/kernel/btf/vmlinux").c_str(), F_OK) == 0;
+  facts.clocksource = read_line(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   return facts;
 }
 

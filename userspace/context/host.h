@@ -26,6 +26,7 @@ struct KernelFacts {
   std::int64_t pid_max = -1;
   std::int64_t threads = -1;  // tasks on the host now
   bool has_btf = false;       // /sys/kernel/btf/vmlinux
+  std::string clocksource;    // "tsc", "kvm-clock", "hpet"; empty = unknown
 };
 [[nodiscard]] KernelFacts read_kernel_facts(const std::string& root = "");
 
