@@ -62,15 +62,22 @@ static __always_inline u64 past_wake_clock_of(struct task_struct *task, const st
 }
 
 /*
- * CLOCK_MONOTONIC minus the scheduler's clock, `clock` fresh. Measured anew after a millisecond:
- * CLOCK_MONOTONIC is slewed by at most 500 ppm, half a microsecond in that time.
+ * CLOCK_MONOTONIC minus the scheduler's clock, `clock` fresh. Measured anew after a millisecond. What has
+ * passed since the scheduler read its clock makes it too large, never too small: so it falls at once but
+ * rises by no more than CLOCK_MONOTONIC can be slewed (500 ppm; a 1024th is allowed).
  */
 static __always_inline u64 clock_offset_at(u64 clock)
 {
+	u64 elapsed = clock - clock_measured, offset, most;
+
 	if (!has_queue_clock())
 		return 0;
-	if (clock - clock_measured > 1000000) {
-		clock_offset = bpf_ktime_get_ns() - clock;
+	if (elapsed > 1000000) {
+		offset = bpf_ktime_get_ns() - clock;
+		most = clock_offset + (elapsed >> 10);
+		if (clock_offset && (s64)(offset - most) > 0)
+			offset = most;
+		clock_offset = offset;
 		clock_measured = clock;
 	}
 	return clock_offset;

@@ -384,6 +384,7 @@ Report Analyzer::finish(const StreamQuality& quality) {
   State& state = *state_;
   Report report;
   if (state.header) report.host = state.header->host;
+  if (quality.complete) state.locks.forget_in_flight_at_start();
   state.locks.infer();
   state.name_kworkers(state.sleeps.rows());
   report.recording = state.recording(quality);

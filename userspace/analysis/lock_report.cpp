@@ -186,10 +186,13 @@ void Group::add_shown_wait(const WaitRecord& wait, const HolderTimeline& timelin
   timeline.split(wait.begin_ns, wait.end_ns, cursor, [&](const HolderTimeline::Segment& part) {
     const std::uint64_t part_ns = length(part.begin_ns, part.end_ns);
     if (part.gap == HolderGap::kNoEvidence) waiter.no_evidence_ns += part_ns;
-    if (part.gap == HolderGap::kUnseenChange) waiter.unseen_change_ns += part_ns;
-    const auto same = std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.first == part.holder; });
+    // Who waits and gets the lock in the end has released it since it was last seen to hold it.
+    const bool outdated = part.holder != kNoTask && part.holder == wait.task;
+    if (part.gap == HolderGap::kUnseenChange || outdated) waiter.unseen_change_ns += part_ns;
+    const TaskNo holder = outdated ? kNoTask : part.holder;
+    const auto same = std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.first == holder; });
     if (same == shares.end()) {
-      shares.emplace_back(part.holder, part_ns);
+      shares.emplace_back(holder, part_ns);
     } else {
       same->second += part_ns;
     }

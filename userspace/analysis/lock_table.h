@@ -80,6 +80,10 @@ class LockTable {
   [[nodiscard]] const std::vector<HoldRecord>& holds() const { return holds_; }
   [[nodiscard]] const std::vector<ReleaseRecord>& releases() const { return releases_; }
   [[nodiscard]] const std::vector<InFlightRecord>& in_flight() const { return in_flight_; }
+  // A stream that has an end tells what was in flight then; what was at its start has become sleeps and waits by now.
+  void forget_in_flight_at_start() {
+    std::erase_if(in_flight_, [](const InFlightRecord& record) { return !record.at_end; });
+  }
   [[nodiscard]] StackId kernel_stack(std::uint32_t pair) const;
   [[nodiscard]] StackId user_stack(std::uint32_t pair) const;
   [[nodiscard]] const LockEvidence& evidence(std::uint32_t pair);

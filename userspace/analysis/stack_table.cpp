@@ -179,11 +179,15 @@ std::uint32_t StackTable::intern_list(const Entry& entry, std::size_t first) {
     if (found != nullptr && found->unreliable) reliable = std::min(reliable, i - first);
     key.push_back(intern_frame(found));
   }
+  const std::vector<std::uint32_t> numbers = key;
+  // Guessed frames differ from one walk to the next: they do not make a stack another one, the first seen is shown.
+  if (reliable > 0) key.resize(reliable);
   key.push_back(static_cast<std::uint32_t>(reliable));
+  key.push_back(numbers.size() > reliable ? 1 : 0);
   const auto [place, is_new] = list_numbers_.emplace(std::move(key), static_cast<std::uint32_t>(lists_.size()));
   if (is_new) {
     auto list = std::make_shared<FrameList>();
-    for (std::size_t i = 0; i + 1 < place->first.size(); ++i) list->frames.push_back(report_frames_[place->first[i]]);
+    for (const std::uint32_t number : numbers) list->frames.push_back(report_frames_[number]);
     list->reliable = reliable;
     lists_.push_back(std::move(list));
   }

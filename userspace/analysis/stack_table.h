@@ -75,7 +75,7 @@ class StackTable {
   // Resolved: what is equal by name has one number.
   std::map<std::pair<std::string, std::string>, std::uint32_t> frame_names_;
   std::vector<std::shared_ptr<const ReportFrame>> report_frames_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> list_numbers_;  // frame numbers, then the reliable count
+  std::map<std::vector<std::uint32_t>, std::uint32_t> list_numbers_;  // reliable frames, their count, others?
   std::vector<FrameListPtr> lists_;
   FlatIndex<std::uint32_t> kernel_ids_;
   std::vector<std::unique_ptr<KernelStack>> kernels_;

@@ -301,7 +301,7 @@ Result<std::string> BpfSession::run_iterator(bpf_program* program) const {
   if (fd < 0) {
     status = Error::from_errno("cannot start the task iterator", err);
   } else {
-    std::vector<char> buffer(64 * 1024);
+    std::vector<char> buffer(std::size_t{64} << 10U);
     while (true) {
       const ssize_t got = read(fd, buffer.data(), buffer.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -159,8 +159,8 @@ void Recorder::Impl::write_header() {
 }
 
 Status Recorder::Impl::start() {
-  if (const Status attached = bpf_->attach(); !attached) return attached;
-  if (const Status reading = rings_.start(bpf_->ring_fds()); !reading) return reading;
+  if (Status attached = bpf_->attach(); !attached) return attached;
+  if (Status reading = rings_.start(bpf_->ring_fds()); !reading) return reading;
   start_ns_ = clock_ns(CLOCK_MONOTONIC);
   started_ = Clock::now();
   last_flush_ = started_;
@@ -183,7 +183,7 @@ Status Recorder::Impl::start() {
     translator_.add_batch(batch, false);
   }
   send_tasks_in_flight(seen.value(), false);
-  if (const Status written = writer_->flush(); !written) return written;
+  if (Status written = writer_->flush(); !written) return written;
   writer_thread_ = std::thread([this] { write_loop(); });
   return {};
 }
@@ -311,7 +311,7 @@ Status Recorder::Impl::finish(const Footer& exit) {
   footer.bpf_ns = program_time_.estimate_ns(footer.end_ns - start_ns_);
   footer.collector_cpu_ns = own_cpu_ns();
   writer_->on_footer(footer);
-  const Status finished = writer_->finish();
+  Status finished = writer_->finish();
   events_ = translator_.events();
   bytes_ = writer_->bytes_written();
   return finished;

@@ -17,7 +17,7 @@ template <typename T>
 std::vector<T> read_entries(std::span<const std::byte> record, std::uint32_t count) {
   const std::size_t room = (record.size() - sizeof(rp_stack)) / sizeof(T);
   std::vector<T> entries(std::min<std::size_t>(count, room));
-  std::memcpy(entries.data(), record.data() + sizeof(rp_stack), entries.size() * sizeof(T));
+  if (!entries.empty()) std::memcpy(entries.data(), record.data() + sizeof(rp_stack), entries.size() * sizeof(T));
   return entries;
 }
 

@@ -141,7 +141,7 @@ Status write_json(const Report& report, const std::string& path) {
   if (!file) return file.error();
   std::ostringstream text;
   render_json(report, text);
-  if (const Status written = file.value()->write(text.str()); !written) return written;
+  if (Status written = file.value()->write(text.str()); !written) return written;
   return file.value()->commit();
 }
 

@@ -300,6 +300,40 @@ TEST(Analyzer, CutsListsOnlyWhenAsked) {
   EXPECT_EQ(report.tasks[0].task.tid, 5);
 }
 
+TEST(Analyzer, WhatWasInFlightAtTheStartHasBecomeEventsByTheEnd) {
+  const auto in_flight_rows = [](bool complete) {
+    StreamBuilder stream;
+    InFlight event;
+    event.task = stream.task(7, "sleeper");
+    event.state = 'D';
+    event.since_ns = -kMs;
+    event.at_end = false;
+    stream.sink().on_in_flight(event);
+    event.at_end = true;
+    if (complete) stream.sink().on_in_flight(event);
+    StreamQuality quality;
+    quality.complete = complete;
+    return stream.sink().finish(quality).tasks.at(0).in_flight.size();
+  };
+  EXPECT_EQ(in_flight_rows(true), 1U);
+  EXPECT_EQ(in_flight_rows(false), 1U) << "of a killed recording, the start is all that is known";
+}
+
+TEST(Analyzer, AWaiterThatGetsTheLockDoesNotHoldItMeanwhile) {
+  StreamBuilder stream;
+  const TaskId one = stream.task(1, "one");
+  const TaskId two = stream.task(2, "two");
+  stream.wait(one, 0, 10 * kMs, two);
+  stream.wait(one, 20 * kMs, 30 * kMs, 0);  // last seen to hold it: one itself, at 10 ms
+  const Report report = stream.finish();
+  const LockWaiter& waiter = report.locks.at(0).waiters.at(0);
+  for (const OwnerShare& owner : waiter.owners) {
+    EXPECT_TRUE(!owner.task || owner.task->tid == 2);
+    EXPECT_EQ(owner.waited_ns, static_cast<std::uint64_t>(10 * kMs));
+  }
+  EXPECT_EQ(waiter.owners.size(), 2U);
+}
+
 TEST(Analyzer, SuspendsCutEpochs) {
   StreamBuilder stream;
   stream.sink().on_suspend({100 * kMs, 105 * kMs, 3'000'000'000, "mem"});
