@@ -103,7 +103,9 @@ TEST(TextReport, HostileNamesStayText) {
   stream.wait(task, 20 * kMs, 30 * kMs, 0, {"__mutex_lock", "site\x1b[31m"}, 0x40);
   stream.sink().on_lock({0x80, "l\x1b[31m", "so\x1b[31m"});
   stream.hold(task, 40 * kMs, 50 * kMs, 0x80);
-  stream.sink().on_probe({"p\x1b[31m", "m\n", "refused", "\x9b31m"});
+  stream.sink().on_probe({"p\x1b[31m", "m\n", "refused",
+                          "\x9b"
+                          "31m"});
   Report report = stream.finish();
   report.host.hostname = "h\x1b[31m";
   report.recording.command = "c\n\x1b[31m";
