@@ -96,7 +96,7 @@ struct Analyzer::State {
   [[nodiscard]] RecordingReport recording(const StreamQuality& quality) const;
   [[nodiscard]] std::vector<Epoch> epochs() const;
   [[nodiscard]] LockReports lock_reports(const std::vector<bool>& shown);
-  void fill_in_flight(std::vector<TaskReport>& reports);
+  void fill_in_flight(std::vector<TaskReport>& reports, const LockReports& locks_reported);
   void report_tasks(Report& report, const std::vector<bool>& shown, const LockReports& lock_reports);
   void cut_lists(Report& report) const;
 };
@@ -265,7 +265,7 @@ LockReports Analyzer::State::lock_reports(const std::vector<bool>& shown) {
   return make_lock_reports(locks, context);
 }
 
-void Analyzer::State::fill_in_flight(std::vector<TaskReport>& reports) {
+void Analyzer::State::fill_in_flight(std::vector<TaskReport>& reports, const LockReports& locks_reported) {
   for (const InFlightRecord& record : locks.in_flight()) {
     InFlightReport in_flight;
     if (record.since_ns != kUnknownTime) {
@@ -276,7 +276,9 @@ void Analyzer::State::fill_in_flight(std::vector<TaskReport>& reports) {
     in_flight.stack = {stacks.frames(stacks.kernel(locks.kernel_stack(record.stack)).list),
                        stacks.frames(stacks.user_list(locks.user_stack(record.stack)))};
     if (record.lock != kNoLock) in_flight.lock = locks.names().lock(record.lock).name;
-    if (record.owner != kNoTask) in_flight.owner = tasks.ref(record.owner);
+    const auto known = locks_reported.in_flight_owners.find(&record);
+    const TaskNo owner = known != locks_reported.in_flight_owners.end() ? known->second : record.owner;
+    if (owner != kNoTask) in_flight.owner = tasks.ref(owner);
     in_flight.started_before_recording = record.started_before_recording;
     in_flight.at_end = record.at_end;
     reports[record.task].in_flight.push_back(std::move(in_flight));
@@ -293,7 +295,7 @@ void Analyzer::State::report_tasks(Report& report, const std::vector<bool>& show
   table_options.syscall_names = &syscall_names;
 
   std::vector<TaskReport> reports(tasks.size());
-  fill_in_flight(reports);
+  fill_in_flight(reports, locks_reported);
   SchedulerSum system;
   DurationSum system_remainder;
   std::vector<SleepTable::Row> system_rows;
@@ -389,6 +391,8 @@ Report Analyzer::finish(const StreamQuality& quality) {
   state.name_kworkers(state.sleeps.rows());
   report.recording = state.recording(quality);
   report.filtered = state.options.filter.restricts_tasks();
+  report.filtered_locks = !state.options.filter.locks.empty();
+  report.filtered_waits = state.options.filter.min_wait_ns > 0;
   std::vector<bool> shown(state.tasks.size());
   for (TaskNo no = 0; no < shown.size(); ++no) shown[no] = state.options.filter.selects_task(state.tasks.task(no));
   LockReports locks = state.lock_reports(shown);

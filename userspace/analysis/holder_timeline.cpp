@@ -15,6 +15,10 @@ void HolderTimeline::wait_began(std::int64_t at_ns, TaskNo waiter) {
 
 void HolderTimeline::acquired(std::int64_t at_ns, TaskNo task, bool weak) {
   points_.push_back({at_ns, task, weak ? Kind::kAcquiredWeak : Kind::kAcquired});
+  if (!weak && (at_ns > last_acquired_ns_ || (at_ns == last_acquired_ns_ && task > last_acquirer_))) {
+    last_acquired_ns_ = at_ns;
+    last_acquirer_ = task;
+  }
 }
 
 void HolderTimeline::released(std::int64_t at_ns, TaskNo task, bool weak) {

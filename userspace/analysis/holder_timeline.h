@@ -74,6 +74,10 @@ class HolderTimeline {
 
   // Who held it at an instant; kNoTask = not known.
   [[nodiscard]] TaskNo holder_at(std::int64_t at_ns) const;
+  // Who got the lock last, if that was after `at_ns`; kNoTask otherwise. A reader that others may join does not count.
+  [[nodiscard]] TaskNo last_acquirer_after(std::int64_t at_ns) const {
+    return last_acquired_ns_ > at_ns ? last_acquirer_ : kNoTask;
+  }
 
  private:
   enum class Kind : std::uint8_t {
@@ -102,6 +106,8 @@ class HolderTimeline {
   [[nodiscard]] std::size_t first_segment_after(std::int64_t at_ns) const;
 
   std::vector<Point> points_;
+  std::int64_t last_acquired_ns_ = INT64_MIN;
+  TaskNo last_acquirer_ = kNoTask;
   std::vector<Hold> holds_;
   std::vector<Segment> segments_;
   std::vector<HandOff> hand_offs_;

@@ -106,6 +106,7 @@ class Group {
   bool exact_holds_ = false;
   std::vector<Worst> worst_;
   std::vector<std::uint32_t> in_flight_stacks_;
+  std::map<const InFlightRecord*, TaskNo> in_flight_owners_;
 };
 
 HolderTimeline Group::timeline_of(const std::vector<const WaitRecord*>& waits,
@@ -252,7 +253,14 @@ void Group::add_in_flight(const InFlightRecord& record, const HolderTimeline& ti
   wait.waiter = context_.tasks.ref(record.task);
   if (record.since_ns != kUnknownTime) wait.waited_ns = length(record.since_ns, context_.end_ns);
   wait.started_before_recording = record.started_before_recording;
-  const TaskNo owner = record.owner != kNoTask ? record.owner : timeline.holder_at(context_.end_ns - 1);
+  // The owner seen when the wait began may have handed the lock on: with a waiter queued, whoever gets it goes through
+  // the slow path and is seen.
+  const std::int64_t since_ns = record.since_ns != kUnknownTime ? record.since_ns : INT64_MIN + 1;
+  const TaskNo latest = timeline.last_acquirer_after(since_ns);
+  TaskNo owner = latest != kNoTask ? latest : record.owner;
+  if (owner == kNoTask) owner = timeline.holder_at(context_.end_ns - 1);
+  if (owner == record.task && latest != kNoTask) owner = kNoTask;
+  in_flight_owners_.emplace(&record, owner);
   if (owner != kNoTask) wait.owner = context_.tasks.ref(owner);
   wait.stack = call_stack(record.stack).kernel;
   report_.in_flight.push_back(std::move(wait));
@@ -400,6 +408,7 @@ std::string Group::main_site() {
 }
 
 LockReport Group::finish(const std::string& name, LockReports& totals) {
+  totals.in_flight_owners.merge(in_flight_owners_);
   report_.name = name;
   if (report_.instances != 1) report_.address.reset();
   for (const auto& [kind, count] : kinds_) report_.kinds[kind] += count;

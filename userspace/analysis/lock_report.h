@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct LockReportContext {
 };
 
 struct LockReports {
-  std::vector<LockReport> locks;            // most waited for first
-  std::vector<std::uint64_t> lock_wait_ns;  // by TaskNo: it waited
-  std::vector<std::uint64_t> waited_on_ns;  // by TaskNo: shown waiters waited for it
+  std::vector<LockReport> locks;                             // most waited for first
+  std::vector<std::uint64_t> lock_wait_ns;                   // by TaskNo: it waited
+  std::vector<std::uint64_t> waited_on_ns;                   // by TaskNo: shown waiters waited for it
+  std::map<const InFlightRecord*, TaskNo> in_flight_owners;  // who holds the lock at the end, kNoTask = unknown
 };
 
 // One report per lock name. `table` must have been infer()red.

@@ -21,13 +21,6 @@ void LockTable::add_wait(const Wait& wait, TaskNo task, TaskNo owner) {
   if (wait.spin_ns != kUnknownCount && record.lock != kNoLock && waited >= min_wait_ns_) {
     value_at(spin_keys_, spins_, spin_key(record.lock, task)) += wait.spin_ns;
   }
-  if (task >= recent_.size() || record.lock == kNoLock) return;
-  const RecentSleeps::Item* last = nullptr;
-  for (const RecentSleeps::Item& item : recent_[task].items) {
-    if (item.wake_ns <= item.out_ns || item.out_ns < record.begin_ns || item.out_ns >= record.end_ns) continue;
-    if (last == nullptr || item.wake_ns > last->wake_ns) last = &item;
-  }
-  if (last != nullptr) add_release(record, last->waker, std::min(last->wake_ns, record.end_ns));
 }
 
 void LockTable::add_hold(const Hold& hold, TaskNo task) {
@@ -41,13 +34,7 @@ void LockTable::add_sleep(const Sleep& sleep, TaskNo task, TaskNo waker) {
   if (slow_path || (blocked && stacks_.is_incomplete(sleep.kernel_stack))) {
     sleeps_.push_back({sleep.out_ns, std::max(sleep.out_ns, sleep.wake_ns), task, waker,
                        pair(sleep.kernel_stack, sleep.user_stack), slow_path});
-    return;
   }
-  if (waker == kNoTask) return;
-  if (task >= recent_.size()) recent_.resize(std::size_t{task} + 1);
-  RecentSleeps& recent = recent_[task];
-  recent.items[recent.next] = {sleep.out_ns, sleep.wake_ns, waker};
-  recent.next = (recent.next + 1) % recent.items.size();
 }
 
 void LockTable::add_in_flight(const InFlight& in_flight, TaskNo task, TaskNo owner) {

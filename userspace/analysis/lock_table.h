@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -105,17 +104,6 @@ class LockTable {
     std::uint32_t stack = 0;
     bool slow_path = false;
   };
-  // Sleeps that say nothing about a lock by themselves; a wait that ends soon after may turn out to contain one.
-  struct RecentSleeps {
-    struct Item {
-      std::int64_t out_ns = 0;
-      std::int64_t wake_ns = 0;
-      TaskNo waker = kNoTask;
-    };
-    std::array<Item, 4> items;
-    std::uint32_t next = 0;
-  };
-
   [[nodiscard]] std::uint32_t pair(StackId kernel, StackId user);
   void name_locks();
   void match_sleeps();
@@ -130,7 +118,6 @@ class LockTable {
   std::vector<ReleaseRecord> releases_;
   std::vector<InFlightRecord> in_flight_;
   std::deque<SleepRecord> sleeps_;
-  std::vector<RecentSleeps> recent_;  // by task
   FlatIndex<std::uint64_t> spin_keys_;
   std::vector<std::uint64_t> spins_;
   std::uint64_t min_wait_ns_ = 0;

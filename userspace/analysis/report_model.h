@@ -260,6 +260,8 @@ struct Report {
   std::vector<TaskReport> tasks;
   std::vector<std::string> nics;  // JSON objects
   bool filtered = false;          // some tasks are not shown
+  bool filtered_locks = false;    // --lock was given
+  bool filtered_waits = false;    // --min-wait was given
 };
 
 }  // namespace rtnlprof

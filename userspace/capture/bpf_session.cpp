@@ -66,6 +66,19 @@ bool kernel_lists_symbol(std::string_view name) {
   return found;
 }
 
+// A misspelt name would go unnoticed.
+Status check_disabled(const std::vector<std::string>& disable) {
+  std::vector<std::string> known{"contention", "preempt_count_symbol", "queue_clock"};
+  for (const ProgramRow& row : kTracepoints) known.emplace_back(row.probe);
+  for (const std::string& name : disable) {
+    if (listed(known, name)) continue;
+    std::string names;
+    for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+    return Error{"there is no probe " + name + " to disable", "known are: " + names};
+  }
+  return {};
+}
+
 // Whether sched_clock_cpu() is the same on all CPUs: it is where the kernel trusts the TSC (sched_clock_stable(),
 // kernel/sched/clock.c), and on arm64's architected timer. Elsewhere CPUs may be a tick apart.
 bool clocks_agree(const std::string& clocksource) { return clocksource == "tsc" || clocksource == "arch_sys_counter"; }
@@ -153,6 +166,7 @@ Result<std::unique_ptr<BpfSession>> BpfSession::load(const BpfOptions& options) 
 }
 
 Status BpfSession::choose_programs(const BpfOptions& options) {
+  if (Status known = check_disabled(options.disable); !known) return known;
   Result<KernelBtf> loaded = KernelBtf::load();
   if (!loaded) return loaded.error();
   const KernelBtf& btf = *loaded;

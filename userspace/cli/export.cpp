@@ -20,6 +20,9 @@ int run_export(const ExportOptions& options) {
   if (options.format != "ndjson") {
     return trouble({"cannot export as '" + options.format + "'", "known formats: ndjson"});
   }
+  if (same_file(options.file, options.output)) {
+    return trouble({"the events would replace the recording " + options.file, "give another name with -o"});
+  }
   auto file = OutputFile::create(options.output, OutputFile::Mode::kReplaceAtFinish);
   if (!file.ok()) return trouble(file.error());
   OutputStreamBuffer buffer(*file.value());

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "recording/byte_source.h"
 #include "recording/ndjson.h"
+#include "recording/output_file.h"
 #include "recording/writer.h"
 
 namespace rtnlprof::cli {
@@ -20,6 +21,9 @@ struct ImportOptions {
 int run_import(const ImportOptions& options) {
   if (options.format != "ndjson") {
     return trouble({"cannot import '" + options.format + "'", "known formats: ndjson"});
+  }
+  if (same_file(options.file, options.output)) {
+    return trouble({"the recording would replace its source " + options.file, "give another name with -o"});
   }
   const auto source = open_source(options.file);
   if (!source.ok()) return trouble(source.error());

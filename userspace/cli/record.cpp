@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <iostream>
 #include <sstream>
@@ -166,6 +168,10 @@ int print_report(const RecordOptions& options, const std::string& path) {
 
 int run_record(const RecordOptions& options) {
   const bool to_stdout = options.output == "-";
+  bool keeps_file = !to_stdout;  // that the report is read from afterwards
+  if (!options.json.empty() && same_file(options.output, options.json)) {
+    return trouble({"-o and --json name the same file " + options.json, "give them different names"});
+  }
   if (to_stdout && !options.json.empty()) {
     return trouble({"--json needs a recording file, and -o - sends the recording to standard output", "use -o FILE"});
   }
@@ -199,19 +205,27 @@ int run_record(const RecordOptions& options) {
   Footer footer;
   footer.has_exit_status = !options.command.empty() && !child.running();
   footer.exit_status = child.exit_status();
-  // The stop signals stay blocked until the file is finished: a second Ctrl-C cannot damage it.
+  struct stat written {};
+  if (keeps_file && stat(options.output.c_str(), &written) == 0) keeps_file = S_ISREG(written.st_mode);
+  // The stop signals stay blocked until the file is finished: a second Ctrl-C cannot damage it. Whoever reads a pipe
+  // may stop doing so, and then a signal must be able to end us.
+  if (!keeps_file) signals.release();
   const Status finished = recorder.finish(footer);
   prepared.value().reset();
   signals.release();
   if (!finished) return trouble(finished.error());
-  if (!to_stdout && !(options.quiet && options.json.empty())) {
+  if (!keeps_file && !to_stdout && !(options.quiet && options.json.empty())) {
+    warn("no report: " + options.output + " is no regular file to read it from");
+  }
+  if (keeps_file && !(options.quiet && options.json.empty())) {
     if (const int status = print_report(options, options.output); status != kDone) return status;
     if (!options.quiet) warn("recording kept in " + options.output);
   }
   return options.exit_status && footer.has_exit_status ? footer.exit_status : kDone;
 }
 
-std::string check_ring_size(const std::string& text) {
+// Turns "64K" into bytes; what is wrong, or empty.
+std::string normalize_ring_size(std::string& text) {
   std::uint64_t bytes = 0;
   char unit = 0;
   std::istringstream in(text);
@@ -220,9 +234,18 @@ std::string check_ring_size(const std::string& text) {
   if (unit == 'M') bytes <<= 20U;
   const bool known = unit == 0 || unit == 'K' || unit == 'M';
   if (!known || bytes < 4096 || bytes > (std::uint64_t{1} << 30) || (bytes & (bytes - 1)) != 0) {
-    throw CLI::ValidationError("--ring-size", text + " is not a power of two from 4K to 1024M");
+    return text + " is not a power of two from 4K to 1024M";
   }
-  return std::to_string(bytes);
+  text = std::to_string(bytes);
+  return {};
+}
+
+// Of the text, since a range check lets "nan" pass.
+std::string check_duration(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  const bool whole = !text.empty() && *end == '\0';
+  return whole && seconds >= 0.001 && seconds <= 1e9 ? "" : text + " is not a number of seconds from 0.001 to 1e9";
 }
 
 }  // namespace
@@ -232,7 +255,7 @@ void add_record_command(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("record", "Record who sleeps, who waits for which lock, and who wakes whom");
   command
       ->add_option("-d,--duration", options->seconds, "seconds to record; without it and without COMMAND: until Ctrl-C")
-      ->check(CLI::Range(0.001, 1e9).description(""))
+      ->check(CLI::Validator(check_duration, ""))
       ->type_name("SECONDS")
       ->group("Output");
   command->add_option("-o,--output", options->output, "the recording, mode 0600; - is standard output")
@@ -247,12 +270,7 @@ void add_record_command(CLI::App& app, Run& run) {
   add_filter_options(*command, options->filter,
                      "sleeps shorter than this are counted, not recorded one by one (default 1ms, 0 allowed)");
   command->add_option("--ring-size", options->ring_bytes, "bytes of each ring buffer, e.g. 64K, 8M (default: by CPUs)")
-      ->transform(CLI::Validator(
-          [](std::string& text) {
-            text = check_ring_size(text);
-            return std::string();
-          },
-          ""))
+      ->transform(CLI::Validator(normalize_ring_size, ""))
       ->type_name("SIZE")
       ->group("Advanced");
   command->add_option("--disable-probe", options->disable, "do not use this probe, e.g. contention (repeatable)")

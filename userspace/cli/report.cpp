@@ -83,6 +83,9 @@ int run_report(const ReportOptions& options) {
   if (options.input.empty()) {
     return trouble({"no recording given", "name a file, or - for standard input: rtnlprof report FILE"});
   }
+  if (same_file(options.input, options.output)) {
+    return trouble({"the report would replace the recording " + options.input, "give another name with -o"});
+  }
   AnalyzerOptions analysis;
   analysis.filter = options.filter.filter;
   // The text report cuts its tables itself, and says how much it left out.

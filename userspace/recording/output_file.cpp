@@ -61,8 +61,13 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, 
     if (auto refused = refusal(path, target)) return *refused;
   }
   if (exists && !S_ISREG(target.st_mode)) {
-    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+    // Opening a FIFO waits for its reader, for ever perhaps: O_NONBLOCK refuses instead. Writing may wait.
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && errno == ENXIO && S_ISFIFO(target.st_mode)) {
+      return Error{cannot_write(path) + ": nobody reads from this FIFO", "start the reader first"};
+    }
     if (fd < 0) return Error::from_errno(cannot_write(path), errno);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     return {std::unique_ptr<OutputFile>(new OutputFile(fd, path))};
   }
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -86,6 +91,14 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, 
     file->final_path_ = path;
   }
   return {std::move(file)};
+}
+
+bool same_file(const std::string& one, const std::string& other) {
+  if (one == "-" || other == "-") return false;
+  struct stat first {};
+  struct stat second {};
+  if (stat(one.c_str(), &first) != 0 || stat(other.c_str(), &second) != 0) return one == other;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
 }
 
 OutputFile::~OutputFile() {

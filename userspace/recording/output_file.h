@@ -51,6 +51,9 @@ class OutputFile {
   std::uint64_t bytes_written_ = 0;
 };
 
+// Whether two paths name one file, or would if it existed. "-" never does. For refusing to write over one's input.
+[[nodiscard]] bool same_file(const std::string& one, const std::string& other);
+
 // Lets an std::ostream write to an OutputFile and keeps the first error. The file must outlive it.
 class OutputStreamBuffer final : public std::streambuf {
  public:

@@ -217,7 +217,7 @@ void write_lock_verdict(const Context& context, const LockReport& lock, bool fil
   std::ostream& out = context.out;
   out << "    " << context.style.name(safe(lock.name)) << ": ";
   if (lock.waits.empty() && lock.in_flight.empty()) {
-    out << (filtered ? "none of the selected tasks" : "nobody") << " waited for it.\n";
+    out << (filtered ? "no wait is selected.\n" : "nobody waited for it.\n");
     return;
   }
   if (!lock.waits.empty()) {
@@ -233,7 +233,14 @@ void write_lock_verdict(const Context& context, const LockReport& lock, bool fil
     }
   }
   if (!lock.in_flight.empty()) {
-    out << " " << context.style.severe(plural(lock.in_flight.size(), "task") + " still waiting at the end.");
+    // The longest of them first in mind: on a lock that is stuck there may be no finished wait at all.
+    const auto longest = std::max_element(
+        lock.in_flight.begin(), lock.in_flight.end(),
+        [](const auto& a, const auto& b) { return a.waited_ns.value_or(0) < b.waited_ns.value_or(0); });
+    std::string still = plural(lock.in_flight.size(), "task") + " still waiting at the end";
+    if (longest->waited_ns) still += ", " + task_name(longest->waiter) + " for " + duration(*longest->waited_ns);
+    still += longest->owner ? ", held by " + task_name(*longest->owner) + "." : ", holder unknown.";
+    out << (lock.waits.empty() ? "" : " ") << context.style.severe(still);
   }
   out << "\n";
 }
@@ -251,13 +258,17 @@ void write_verdict(const Context& context, const Report& report) {
     for (const std::string& line : finding.advice) out << "    advice:   " << safe(line) << "\n";
     for (const std::string& line : finding.references) out << "    see:      " << safe(line) << "\n";
   }
-  if (report.findings.empty()) out << "    No findings: this version has no rules to compare the recording with.\n";
+  if (report.findings.empty())
+    out << "    Not evaluated: this version has no rules of known issues yet. What the locks say follows.\n";
   out << "\n" << context.style.heading("LOCKS") << "\n";
   const std::size_t shown = std::min(report.locks.size(), context.task_rows);
-  for (std::size_t i = 0; i < shown; ++i) write_lock_verdict(context, report.locks[i], report.filtered);
+  for (std::size_t i = 0; i < shown; ++i)
+    write_lock_verdict(context, report.locks[i], report.filtered || report.filtered_waits);
   write_rest(context, report.locks.size(), shown, "locks");
   if (report.locks.empty())
-    out << "    Lock waits were not recorded (see RECORDING QUALITY), and no sleep shows one.\n";
+    out << (report.filtered_locks
+                ? "    No lock of that name was waited for.\n"
+                : "    Lock waits were not recorded (see RECORDING QUALITY), and no sleep shows one.\n");
 }
 
 void write_locks(const Context& context, const Report& report) {

@@ -136,13 +136,42 @@ TEST(LockReport, ASleepInsideAWaitIsNoSecondWait) {
   }
 }
 
-TEST(LockReport, TheWakerOfAnUnremarkableSleepReleasedTheLock) {
-  StreamBuilder stream;  // the slow path is not visible in the sleep's stack
-  const TaskId holder = stream.task(9, "holder");
+TEST(LockReport, AReportDoesNotDependOnTheOrderOfTheEvents) {
+  const auto owners = [](bool sleep_first) {
+    StreamBuilder stream;
+    const TaskId holder = stream.task(9, "holder");
+    const TaskId a = stream.task(1, "a");
+    const auto sleep = [&] {
+      stream.sleep(a, 2 * kMs, 98 * kMs, {"__mutex_lock", "dev_ioctl"}, by_task(holder));
+      stream.sleep(a, 99 * kMs, 99 * kMs + 1, {"dev_ioctl"}, by_task(holder), 'S', false);
+    };
+    if (sleep_first) sleep();
+    stream.wait(a, 0, 100 * kMs, 0);
+    if (!sleep_first) sleep();
+    return owners_of(stream.finish().locks[0], 1);
+  };
+  EXPECT_EQ(owners(true), owners(false));
+  EXPECT_EQ(owners(true).at(9), static_cast<std::uint64_t>(100 * kMs));
+}
+
+TEST(LockReport, AnOldOwnerOfAWaitInFlightGivesWayToWhoGotTheLockSince) {
+  StreamBuilder stream;
   const TaskId a = stream.task(1, "a");
-  stream.sleep(a, 2 * kMs, 98 * kMs, {"dev_ioctl"}, by_task(holder), 'S', false);
-  stream.wait(a, 0, 100 * kMs, 0);
-  EXPECT_EQ(owners_of(stream.finish().locks[0], 1), (Owners{{9, 100 * kMs}}));
+  const TaskId b = stream.task(2, "b");
+  const TaskId c = stream.task(3, "c");
+  stream.wait(b, 10 * kMs, 30 * kMs, a);
+  InFlight event;
+  event.task = c;
+  event.state = 'D';
+  event.lock = kRtnlAddress;
+  event.since_ns = 20 * kMs;
+  event.owner = a;
+  stream.sink().on_in_flight(event);
+  const Report report = stream.finish();
+  ASSERT_EQ(report.locks[0].in_flight.size(), 1U);
+  ASSERT_TRUE(report.locks[0].in_flight[0].owner.has_value());
+  EXPECT_EQ(report.locks[0].in_flight[0].owner->tid, 2);
+  EXPECT_EQ(find_task(report, 3)->in_flight[0].owner->tid, 2);
 }
 
 TEST(LockReport, WhoGaveUpIsCountedAndGotNothing) {
