@@ -8,7 +8,7 @@
 
 namespace rtnlprof::cli {
 
-// Exit statuses of every command (PRODUCT contract: 0 done, 1 a gate failed, 2 trouble).
+// Exit statuses of every command.
 inline constexpr int kDone = 0;
 inline constexpr int kGateFailed = 1;
 inline constexpr int kTrouble = 2;
