@@ -254,7 +254,7 @@ struct rp_slot {
   rp_u8 waker_context;
   rp_u8 wake_pending; /* a wakeup that no switch-in has consumed yet */
   rp_u8 sleep_flags;
-  rp_u8 policy;
+  rp_u8 pad0;
   rp_u32 node;
   rp_u32 node_migrations;
   rp_u32 last_cpu;

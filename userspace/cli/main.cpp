@@ -23,7 +23,7 @@ bool knows_command(const CLI::App& app, const std::string& name) {
 }
 
 int run_main(int argc, char** argv) {
-  CLI::App app{"rtnlprof: who was blocked, on which kernel lock, who held it, and what the holder was doing"};
+  CLI::App app{"rtnlprof: who was blocked, on which kernel lock, and who held it"};
   app.name("rtnlprof");
   app.set_version_flag("--version", "rtnlprof " RTNLPROF_VERSION);
   app.require_subcommand(1);
